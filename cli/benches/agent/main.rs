@@ -6,10 +6,9 @@
 mod row;
 
 use std::{
-    io::{BufRead, BufReader, Read, Write},
-    net::TcpListener,
+    io::{BufRead, BufReader},
     process::{Command, Stdio},
-    thread,
+    sync::mpsc,
     time::Instant,
 };
 
@@ -19,6 +18,7 @@ use zot_host::{
     provider::{Catalogue, Demo, Resolved},
     session::Choice,
 };
+use zot_test_support::http::Server;
 
 use row::{head, line, median};
 
@@ -83,12 +83,12 @@ fn turn() -> f64 {
 /// Measures from the server's first byte to the last delta in the pipe.
 fn deltas_per_second() -> f64 {
     let folder = tempfile::tempdir().expect("create a directory");
-    let listener = TcpListener::bind("127.0.0.1:0").expect("bind a port");
-    let base = format!(
-        "http://{}/v1",
-        listener.local_addr().expect("read the address")
-    );
-    let server = thread::spawn(move || serve(&listener));
+    let (stream, (starting, began)) = (stream(), mpsc::channel());
+    let server = Server::start(move |_, response| {
+        starting.send(Instant::now()).expect("the bench is running");
+        response.send("200 OK\ncontent-type: text/event-stream", stream.as_bytes())
+    });
+    let base = format!("{}/v1", server.url());
     let mut zot = Command::new(env!("CARGO_BIN_EXE_zot"))
         .args(["--provider", "openai", "--model", "m", "--api-key", "k"])
         .args(["--base-url", &base, "--no-ext", "--json", "hello"])
@@ -110,37 +110,15 @@ fn deltas_per_second() -> f64 {
         line.clear();
     }
     assert!(zot.wait().expect("wait for zot").success());
-    let began = server.join().expect("the server thread succeeds");
+    let began = began.recv().expect("zot sent a request");
     #[expect(clippy::cast_precision_loss, reason = "shown to people")]
     let count = DELTAS as f64;
     count / (last.expect("all deltas arrived") - began).as_secs_f64()
 }
 
-/// Answers one request. Returns when it began to answer.
-fn serve(listener: &TcpListener) -> Instant {
+/// Returns a stream with `DELTAS` text deltas.
+fn stream() -> String {
     let piece = "data: {\"id\":\"chatcmpl-1\",\"object\":\"chat.completion.chunk\",\"created\":1,\"model\":\"m\",\"choices\":[{\"index\":0,\"delta\":{\"content\":\" word\"},\"finish_reason\":null}]}\n\n";
-    let mut body = piece.repeat(DELTAS);
-    body.push_str(
-        "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n",
-    );
-    let (mut stream, _) = listener.accept().expect("accept a client");
-    let mut reader = BufReader::new(stream.try_clone().expect("clone the stream"));
-    let (mut line, mut length) = (String::new(), 0);
-    while reader.read_line(&mut line).expect("read a line") > 2 {
-        if let Some(value) = line.to_lowercase().strip_prefix("content-length:") {
-            length = value.trim().parse().expect("parse the length");
-        }
-        line.clear();
-    }
-    let mut request = vec![0; length];
-    reader.read_exact(&mut request).expect("read the body");
-    let began = Instant::now();
-    let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
-    stream
-        .write_all(head.as_bytes())
-        .expect("write the response");
-    stream
-        .write_all(body.as_bytes())
-        .expect("write the response");
-    began
+    let last = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n";
+    piece.repeat(DELTAS) + last
 }

@@ -7,8 +7,9 @@ use serde_json::{Value, json};
 use zot_host::extension::PermissionReport;
 use zot_process::Support;
 use zot_protocol::Manifest;
+use zot_test_support::skip::unsupported;
 
-use crate::support::{RunOutput, World, skipped, text};
+use crate::support::{RunOutput, World, text};
 
 const HELLO: &str = r#"echo '{"type":"hello","name":"x"}'"#;
 const READY: &str = r#"echo '{"type":"ready"}'"#;
@@ -179,7 +180,7 @@ fn kernel_enforces_permissions() -> bool {
         serde_json::from_value(json!({"net": [443]})).expect("invalid permissions");
     let holds = !PermissionReport::of(&manifest, Support::probe()).falls_short();
     if !holds {
-        skipped("no sandbox here");
+        unsupported("this kernel does not enforce permissions");
     }
     holds
 }

@@ -8,8 +8,9 @@ use std::{
 };
 
 use serde_json::Value;
+use zot_test_support::skip::has;
 
-use crate::support::{RunOutput, World, has, text};
+use crate::support::{RunOutput, World, text};
 
 /// Builds `zot-conform` from this workspace and returns its path.
 fn conform() -> &'static Path {

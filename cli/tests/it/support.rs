@@ -2,7 +2,7 @@
 
 pub(crate) mod examples;
 pub(crate) mod git_daemon;
-pub(crate) mod http;
+pub(crate) mod git_http;
 pub(crate) mod memory;
 pub(crate) mod model;
 pub(crate) mod package;
@@ -13,57 +13,15 @@ pub(crate) mod terminal;
 pub(crate) mod traced;
 
 use std::{
-    ffi::{OsStr, OsString},
     os::unix::process::CommandExt,
     path::{Path, PathBuf},
     process::{Command, Output, Stdio},
-    sync::OnceLock,
     time::{Duration, Instant},
 };
 
 use serde_json::Value;
 use tempfile::TempDir;
-
-/// Reports that a test was skipped. On CI, only the reasons listed here are allowed.
-pub(crate) fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
-    // Containers may forbid mounting and tracing, and Go is only one of several example languages.
-    let expected = ["no mounts here", "no tracing here", "go not found"];
-    if std::env::var_os("ZOT_CI").is_some() {
-        assert!(
-            expected.iter().any(|known| why.starts_with(known)),
-            "must not be skipped on CI: {why}"
-        );
-    }
-}
-
-/// Reports whether a program is installed, and that the test is skipped if it is not.
-pub(crate) fn has(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output().is_ok();
-    if !found {
-        skipped(&format!("{program} not found"));
-    }
-    found
-}
-
-/// `PATH` with the directory of the real Python interpreter first. A version manager's shim is many
-/// times slower, and on a busy machine slower than zot's start-up timeout.
-fn search_path() -> &'static OsStr {
-    static PATH: OnceLock<OsString> = OnceLock::new();
-    PATH.get_or_init(|| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let asked = Command::new("python3")
-            .args([
-                "-c",
-                "import os, sys; print(os.path.dirname(sys.executable))",
-            ])
-            .output();
-        let own = asked.ok().and_then(|it| String::from_utf8(it.stdout).ok());
-        let own = own.map(|it| PathBuf::from(it.trim()));
-        let all = own.into_iter().chain(std::env::split_paths(&path));
-        std::env::join_paths(all).expect("invalid path")
-    })
-}
+use zot_test_support::skip::search_path;
 
 /// An isolated environment for one test: a home, a working directory and a temporary directory.
 pub(crate) struct World {

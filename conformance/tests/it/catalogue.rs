@@ -13,11 +13,9 @@ use std::{
 
 use serde_json::{Value, json};
 use zot_conform::{Level, catalogue, find};
+use zot_test_support::skip::{python, unsupported};
 
-use crate::{
-    fixture::{Staged, faults, python},
-    support::skipped,
-};
+use crate::fixture::{Staged, faults};
 
 /// How many fixtures to run in parallel. They wait as much as they compute.
 const PARALLEL: usize = 6;
@@ -133,7 +131,7 @@ impl Trial {
             let verdict = outcome["verdict"].as_str().unwrap_or_default();
             let fine = if *id == "MAN-05" && verdict == "not_exercised" {
                 // The kernel cannot enforce permissions here.
-                skipped(&format!("MAN-05: {}", outcome["findings"][0]["what"]));
+                unsupported(format!("MAN-05: {}", outcome["findings"][0]["what"]));
                 true
             } else if *id == check(&self.fault) {
                 verdict == self.verdict && self.is_recorded(outcome)
@@ -260,7 +258,7 @@ fn catalogue_the_good_extension_passes_everything() {
         match outcome["verdict"].as_str() {
             Some("pass") => {}
             Some("not_exercised") if id == "MAN-05" => {
-                skipped(&format!("MAN-05: {}", outcome["findings"][0]["what"]));
+                unsupported(format!("MAN-05: {}", outcome["findings"][0]["what"]));
             }
             verdict => panic!("{id}: {verdict:?} {}", outcome["findings"]),
         }

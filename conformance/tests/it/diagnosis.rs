@@ -2,11 +2,9 @@
 
 use regex::Regex;
 use serde_json::{Value, json};
+use zot_test_support::skip::python;
 
-use crate::{
-    fixture::{Staged, python},
-    support::code_and_text,
-};
+use crate::{fixture::Staged, support::code_and_text};
 
 /// Timeout of a tool whose wrong reply must be seen first, even on a busy machine.
 const SLOW_TOOL_MS: u32 = 8_000;

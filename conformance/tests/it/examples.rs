@@ -1,9 +1,10 @@
 //! The examples pass every check and replay their transcripts, and the recordings of the Go host.
 
-use std::{fs, path::Path};
+use std::fs;
 
 use serde_json::Value;
 use zot_conform::transcript::{Recorder, Verb, from_recording, parse};
+use zot_test_support::recordings::recording;
 
 use crate::stage::{Stage, example};
 
@@ -106,16 +107,9 @@ fn replays(
     adapt: impl Fn(String) -> String,
     prepare: impl Fn(&Stage),
 ) -> Option<String> {
-    let recording = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../shared/recordings")
-        .join(format!("{name}.ndjson"));
-    let Ok(recording) = fs::read_to_string(recording) else {
-        eprintln!("skipped: shared/recordings not found");
-        return None;
-    };
     let stage = example(name)?;
     prepare(&stage);
-    let recorded = from_recording(Recorder::new(name), &recording).unwrap();
+    let recorded = from_recording(Recorder::new(name), &recording(name).text).unwrap();
     let adapted = adapt(recorded.to_text());
     fs::write(stage.path("go.zt.ndjson"), &adapted).unwrap();
     stage.conform(&["accept", "go.zt.ndjson", "ext"]).exits(0);

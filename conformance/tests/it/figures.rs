@@ -2,12 +2,9 @@
 //! because the machine may be busy.
 
 use serde_json::{Value, json};
+use zot_test_support::skip::python;
 
-use crate::{
-    fixture::{Staged, python},
-    stage::example,
-    support::code_and_text,
-};
+use crate::{fixture::Staged, stage::example, support::code_and_text};
 
 /// Like the quick start examples, this extension never sends `ready`.
 const NEVER_READY: &str = r#"

@@ -1,43 +1,15 @@
 //! Sets up `tests/fixtures/broken.py`, an extension with one fault or none.
 
 use std::{
-    ffi::OsString,
     fs,
     path::{Path, PathBuf},
     process::{Command, Output},
-    sync::OnceLock,
 };
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
 
-use crate::support::skipped;
-
-/// Returns the real interpreter. The one on `PATH` may be a version manager's script, which takes
-/// longer to start than Python.
-pub(crate) fn python() -> Option<&'static str> {
-    static PYTHON: OnceLock<Option<String>> = OnceLock::new();
-    let found = PYTHON.get_or_init(|| {
-        let asked = Command::new("python3")
-            .args(["-c", "import sys; print(sys.executable)"])
-            .output();
-        let output = asked.ok().filter(|it| it.status.success())?.stdout;
-        Some(String::from_utf8(output).ok()?.trim().to_owned())
-    });
-    if found.is_none() {
-        skipped("python3 not found");
-    }
-    found.as_deref()
-}
-
-/// Returns `PATH` with the directory of the real interpreter first.
-pub(crate) fn search_path() -> OsString {
-    let path = std::env::var_os("PATH").unwrap_or_default();
-    let own = python().and_then(|python| Path::new(python).parent());
-    let own = own.map(Path::to_owned);
-    let all = own.into_iter().chain(std::env::split_paths(&path));
-    std::env::join_paths(all).expect("a path")
-}
+use zot_test_support::skip::search_path;
 
 /// A directory `broken` with the fixture, and a file next to it.
 pub(crate) struct Staged {

@@ -16,8 +16,9 @@ use std::{
 
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use zot_test_support::skip::python;
 
-use crate::{fixture::python, support::build};
+use crate::support::build;
 
 /// How many extensions to run in parallel. They wait as much as they compute.
 const PARALLEL: usize = 6;

@@ -14,7 +14,6 @@ mod replay;
 mod report;
 mod run;
 mod sample;
-mod seeds;
 mod shrink;
 mod skill;
 mod stage;

@@ -5,11 +5,9 @@ mod page;
 use std::{fs, path::Path, process::Command};
 
 use zot_conform::{Form, Look, Report};
+use zot_test_support::skip::missing;
 
-use crate::{
-    sample::{HOSTILE, calm, sample},
-    support::skipped,
-};
+use crate::sample::{HOSTILE, calm, sample};
 
 fn rendered(report: &Report, form: Form, look: Look) -> String {
     let mut bytes = Vec::new();
@@ -112,7 +110,7 @@ fn junit_is_valid_by_the_jenkins_schema() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));
     let validator = here.join("../target/test-tools/venv/bin/xmlschema-validate");
     if !validator.exists() {
-        return skipped("Python's xmlschema not installed (.ci/setup)");
+        return missing("Python's xmlschema");
     }
     let folder = tempfile::tempdir().expect("a temporary folder");
     let is_valid = |name: &str, text: &str| {

@@ -4,9 +4,10 @@ use std::{fs, path::PathBuf, process::Command};
 
 use regex::Regex;
 use serde_json::{Value, json};
+use zot_test_support::skip::python;
 
 use crate::{
-    fixture::{Staged, python},
+    fixture::Staged,
     support::{code_and_text, conform},
 };
 

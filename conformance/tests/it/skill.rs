@@ -1,15 +1,12 @@
 //! The examples in the skill `write-zot-extension` conform.
 
-use std::{
-    fs,
-    path::Path,
-    process::{Command, Stdio},
-};
+use std::{fs, path::Path};
 
 use serde_json::json;
 use tempfile::TempDir;
+use zot_test_support::skip::has;
 
-use crate::support::{code_and_text, conform, skipped};
+use crate::support::{code_and_text, conform};
 
 /// Returns the first code block of a language in the skill.
 fn block(language: &str) -> String {
@@ -33,19 +30,6 @@ fn folder(name: &str, files: [(&str, &str); 2]) -> (TempDir, String) {
     (root, folder.display().to_string())
 }
 
-fn is_there(program: &str) -> bool {
-    let asked = Command::new(program)
-        .arg("--version")
-        .stdout(Stdio::null())
-        .stderr(Stdio::null())
-        .status();
-    let there = asked.is_ok_and(|status| status.success());
-    if !there {
-        skipped(&format!("{program} not found"));
-    }
-    there
-}
-
 #[track_caller]
 fn conforms(folder: &str) {
     // A larger time scale, because the machine may be busy.
@@ -56,7 +40,7 @@ fn conforms(folder: &str) {
 
 #[test]
 fn the_python_example_conforms_and_works() {
-    if !is_there("python3") {
+    if !has("python3") {
         return;
     }
     let files = [
@@ -99,7 +83,7 @@ fn the_examples_in_node_and_bash_conform() {
         ("javascript", "shout", "node", "main.mjs"),
         ("bash", "today", "bash", "main.sh"),
     ] {
-        if !is_there(program) || (program == "bash" && !is_there("jq")) {
+        if !has(program) || (program == "bash" && !has("jq")) {
             continue;
         }
         let manifest = json!({"name": name, "exec": program, "args": [file], "permissions": {}});

@@ -11,8 +11,9 @@ use std::{
 use regex::Regex;
 use serde_json::json;
 use tempfile::TempDir;
+use zot_test_support::skip::{has, search_path};
 
-use crate::{fixture::search_path, support::build};
+use crate::support::build;
 
 /// A temporary directory with an extension, and a home directory for stored failures.
 pub(crate) struct Stage {
@@ -163,13 +164,8 @@ pub(crate) fn example(name: &str) -> Option<Stage> {
         "fortune" => &["bash", "jq"],
         _ => &[],
     };
-    for program in needed {
-        let mut asked = Command::new("sh");
-        let asked = asked.args(["-c", "command -v \"$0\"", program]).output();
-        if !asked.expect("sh").status.success() {
-            crate::support::skipped(&format!("{program} not found"));
-            return None;
-        }
+    if !needed.iter().all(|program| has(program)) {
+        return None;
     }
     let stage = Stage::empty();
     let ext = stage.path("ext");

@@ -7,17 +7,7 @@ use std::{
 };
 
 use tempfile::TempDir;
-
-use crate::fixture::search_path;
-
-/// Reports that a test was skipped. Fails on CI.
-pub(crate) fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
-    assert!(
-        std::env::var_os("ZOT_CI").is_none(),
-        "must not be skipped on CI: {why}"
-    );
-}
+use zot_test_support::skip::search_path;
 
 /// An extension of one Python file, in a temporary directory.
 pub(crate) struct Extension {

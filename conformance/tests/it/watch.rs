@@ -8,7 +8,9 @@ use std::{
     time::Duration,
 };
 
-use crate::{fixture::search_path, support::Extension};
+use zot_test_support::skip::search_path;
+
+use crate::support::Extension;
 
 const GOOD: &str = r#"
 import sys

@@ -1,7 +1,7 @@
 //! Extensions in several languages, without a library: commands, tools, events, interception.
 
 use std::{
-    path::{Path, PathBuf},
+    path::Path,
     process::{Command, Stdio},
 };
 
@@ -13,21 +13,9 @@ use zot_protocol::{
     ToolCallIntercept, ToolResultEvent, ToolResultIntercept, ToolStatus, TurnEnd, TurnStart,
     TurnStartIntercept, UserMessageEvent, UserMessageIntercept,
 };
+use zot_test_support::skip::find;
 
-use crate::support::{HostFixture, args, fixture_path, python, skipped, text, within};
-
-/// Returns the path of a program on `PATH`, or reports the test as skipped.
-fn find_program(program: &str) -> Option<PathBuf> {
-    let asked = Command::new("/bin/sh")
-        .args(["-c", "command -v \"$0\"", program])
-        .output()
-        .expect("sh");
-    if asked.status.success() {
-        return Some(String::from_utf8_lossy(&asked.stdout).trim().into());
-    }
-    skipped(&format!("{program} not found"));
-    None
-}
+use crate::support::{HostFixture, args, fixture_path, python, text, within};
 
 fn tool_call(command: &str) -> Intercept {
     let mut call = ToolCallIntercept::new("bash", args(json!({"command": command})));
@@ -193,7 +181,7 @@ async fn python_supports_every_feature() {
 
 #[tokio::test]
 async fn node_supports_every_feature() {
-    let Some(node) = find_program("node") else {
+    let Some(node) = find("node") else {
         return;
     };
     supports_every_feature(|fixture| script(fixture, "all-js", &node, "all.js")).await;
@@ -201,7 +189,7 @@ async fn node_supports_every_feature() {
 
 #[tokio::test]
 async fn bash_supports_every_feature() {
-    let Some(bash) = find_program("bash") else {
+    let Some(bash) = find("bash") else {
         return;
     };
     supports_every_feature(|fixture| script(fixture, "all-sh", &bash, "all.sh")).await;
@@ -209,7 +197,7 @@ async fn bash_supports_every_feature() {
 
 #[tokio::test]
 async fn rust_supports_every_feature() {
-    let Some(rustc) = find_program("rustc") else {
+    let Some(rustc) = find("rustc") else {
         return;
     };
     let folder = tempfile::tempdir().unwrap();

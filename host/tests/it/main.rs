@@ -14,10 +14,10 @@ mod limits;
 mod permissions;
 #[cfg(feature = "agent")]
 mod provider;
+mod quick_start;
 mod recordings;
 mod reply_order;
 mod reports;
-mod seeds;
 #[cfg(feature = "agent")]
 mod session;
 mod settings;

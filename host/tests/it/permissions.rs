@@ -16,6 +16,7 @@ use zot_host::{
 };
 use zot_process::Support;
 use zot_protocol::{Content, HelloAck, NoteLevel};
+use zot_test_support::skip::{has, unsupported};
 
 use crate::support::{HostFixture, lenient_limits, no_args, text};
 
@@ -24,7 +25,7 @@ fn enforces() -> bool {
     let support = Support::probe();
     let all = support.signals() && support.seccomp();
     if !all {
-        println!("skipped: this kernel enforces {support}");
+        unsupported(format!("this kernel enforces {support}"));
     }
     all
 }
@@ -356,19 +357,11 @@ impl Servers {
 
 /// Commands that connect over TCP with common programs. Each exits with 0 when connected.
 fn programs(port: &str) -> Vec<String> {
-    let found = |name: &str| {
-        let path = std::env::var_os("PATH").unwrap_or_default();
-        let found = std::env::split_paths(&path).any(|dir| dir.join(name).is_file());
-        if !found {
-            println!("skipped: {name} not found");
-        }
-        found
-    };
     let mut programs = vec![format!("exec 3<>/dev/tcp/127.0.0.1/{port}")];
-    if found("nc") {
+    if has("nc") {
         programs.push(format!("nc -zv 127.0.0.1 {port}"));
     }
-    if found("curl") {
+    if has("curl") {
         programs.push(format!(
             "curl -sv -m 10 telnet://127.0.0.1:{port} < /dev/null"
         ));

@@ -22,10 +22,11 @@ use zot_host::{
     },
 };
 use zot_protocol::StopReason;
+use zot_test_support::http;
 
 use crate::support::{
     args,
-    http::{Cut, ReceivedRequest, Reply, Server},
+    replies::{Cut, Reply, Server},
     within,
 };
 
@@ -142,8 +143,7 @@ async fn decode_in_any_chunks<P: Provider>(
             n => Cut::At(n - 1),
         };
         Reply::events(bytes.clone()).cut(cut)
-    })
-    .await;
+    });
     let provider = provider(&server.url);
     let request = request_to(model, vec![user("hi")]);
     let expected = whole(provider.stream(request.clone())).await;
@@ -160,8 +160,8 @@ async fn received_request<P: Provider>(
     provider: impl Fn(&str) -> P,
     end: &str,
     request: Request,
-) -> ReceivedRequest {
-    let server = Server::with(vec![Reply::events(end)]).await;
+) -> http::Request {
+    let server = Server::with(vec![Reply::events(end)]);
     whole(provider(&server.url).stream(request)).await;
     server.got().remove(0)
 }

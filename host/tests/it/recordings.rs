@@ -4,35 +4,34 @@
 //! The comparison ignores ids, fields that only this protocol version has, and the value of `stop`.
 //! Where the Go program's order is nondeterministic, frames are sorted into causal order.
 
-use std::{fs, path::Path, sync::Arc};
+use std::sync::Arc;
 
 use serde_json::{Value, json};
 use zot_protocol::{
     CommandInvoked, Event, FromExtension, FromHost, HelloAck, Tagged, ToolCall, limits::AUTO_READY,
     validate,
 };
+use zot_test_support::recordings::{Recording, recordings};
 
-use crate::support::{HostFixture, SentFrames, shared, until, within};
+use crate::support::{HostFixture, SentFrames, until, within};
 
 /// The frames of a recording: those of the host, and the extension's answers.
-struct Recording {
+struct Session {
     sent: Vec<Value>,
     commands: usize,
     answers: Vec<Value>,
 }
 
-impl Recording {
-    fn read(path: &Path) -> Self {
-        let text = fs::read_to_string(path).unwrap();
+impl Session {
+    fn sorted(recording: &Recording) -> Self {
         let (mut sent, mut answers, mut commands) = (Vec::new(), Vec::new(), 0);
-        for line in text.lines() {
-            let record: Value = serde_json::from_str(line).unwrap();
-            let frame = record["frame"].clone();
-            match record["dir"].as_str() {
-                Some(">") => sent.push(frame),
-                Some("<") if frame.get("id").is_some() => answers.push(frame),
-                Some("<") => commands += usize::from(frame["type"] == "register_command"),
-                other => panic!("no such direction: {other:?}"),
+        for (from_extension, frame) in recording.frames() {
+            if !from_extension {
+                sent.push(frame);
+            } else if frame.get("id").is_some() {
+                answers.push(frame);
+            } else {
+                commands += usize::from(frame["type"] == "register_command");
             }
         }
         sort_steps(&mut sent);
@@ -102,7 +101,7 @@ fn without_ignored_fields(frame: &Value) -> Value {
 }
 
 /// Makes the host send `frame`, and compares its result with the recorded one.
-async fn drive(fixture: &HostFixture, frame: &Value, recording: &Recording) {
+async fn drive(fixture: &HostFixture, frame: &Value, recording: &Session) {
     match validate::frame::<FromHost>(frame.to_string().as_bytes()).unwrap() {
         FromHost::HelloAck(_) => {}
         FromHost::CommandInvoked(CommandInvoked { name, args, .. }) => {
@@ -143,9 +142,9 @@ async fn drive(fixture: &HostFixture, frame: &Value, recording: &Recording) {
     }
 }
 
-async fn replay(path: &Path) {
-    let recording = Recording::read(path);
-    let name = path.file_stem().unwrap().to_string_lossy();
+async fn replay(recorded: &Recording) {
+    let name = &recorded.name;
+    let recording = Session::sorted(recorded);
     let ack = &recording.sent[0];
     let field = |name: &str| ack[name].as_str().unwrap();
     let sent = Arc::new(SentFrames::default());
@@ -161,7 +160,7 @@ async fn replay(path: &Path) {
         );
         config.tap = Some(Arc::<SentFrames>::clone(&sent));
     });
-    let plays = fixture.script(&name, "replay.py", vec![path.display().to_string()]);
+    let plays = fixture.script(name, "replay.py", vec![recorded.path.display().to_string()]);
     let stats = within("load", fixture.host.load(vec![plays])).await;
     assert_eq!((stats.ready, stats.errors.len()), (1, 0), "{stats:?}");
     until("all commands are registered", || {
@@ -171,27 +170,16 @@ async fn replay(path: &Path) {
     for frame in &recording.sent {
         within(&frame.to_string(), drive(&fixture, frame, &recording)).await;
     }
-    let ours: Vec<Value> = sent.to(&name).iter().map(without_ignored_fields).collect();
+    let ours: Vec<Value> = sent.to(name).iter().map(without_ignored_fields).collect();
     let theirs: Vec<Value> = recording.sent.iter().map(without_ignored_fields).collect();
-    assert_eq!(ours, theirs, "{}", path.display());
+    assert_eq!(ours, theirs, "{name}");
     assert!(fixture.notes.all().is_empty(), "{:?}", fixture.notes.all());
 }
 
 #[tokio::test]
 async fn the_host_sends_the_same_frames_as_the_go_program() {
-    let Some(folder) = shared("recordings") else {
-        return;
-    };
-    let mut paths: Vec<_> = fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| path.extension().is_some_and(|it| it == "ndjson"))
-        .collect();
-    paths.sort();
-    assert!(paths.len() >= 3, "{paths:?}");
-    for path in paths {
-        // The extension runs in another directory, so the path must be absolute.
-        replay(&path.canonicalize().unwrap()).await;
+    for recording in recordings() {
+        replay(&recording).await;
     }
 }
 

@@ -1,15 +1,14 @@
 //! Hosts with real extensions in a temporary home.
 
 mod fault_test;
-#[cfg(feature = "agent")]
-pub(crate) mod http;
 pub(crate) mod in_memory;
 mod own_process;
 mod process;
+#[cfg(feature = "agent")]
+pub(crate) mod replies;
 
 use std::{
     path::{Path, PathBuf},
-    process::Command,
     sync::{Arc, Mutex, OnceLock},
     time::Duration,
 };
@@ -25,6 +24,8 @@ use zot_protocol::{
     Content, HelloAck, Intercept, InterceptName, InterceptPolicies, InterceptPolicy, Manifest,
     NoteLevel, Object, OnFailure, Timeouts, ToolCallIntercept, ToolResult, limits::Limits,
 };
+use zot_test_support::skip;
+pub(crate) use zot_test_support::soak_factor;
 
 pub(crate) use fault_test::FaultTest;
 pub(crate) use own_process::{
@@ -45,54 +46,18 @@ pub(crate) fn lenient_limits() -> Limits {
     }
 }
 
-/// Factor by which the long tests run longer than usual. `.ci/full` raises it.
-pub(crate) fn soak_factor() -> usize {
-    std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().unwrap())
-}
-
-/// Returns a folder next to the repository, or reports the test as skipped.
-pub(crate) fn shared(folder: &str) -> Option<PathBuf> {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("../../shared")
-        .join(folder);
-    if path.is_dir() {
-        return Some(path);
-    }
-    skipped(&format!("../shared/{folder} not found"));
-    None
-}
-
-/// Reports a skipped test. On CI, nothing that the project itself needs may be missing.
-pub(crate) fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
-    let expected = ["../shared"];
-    if std::env::var_os("ZOT_CI").is_some() {
-        assert!(
-            expected.iter().any(|known| why.starts_with(known)),
-            "must not be skipped on CI: {why}"
-        );
-    }
-}
-
 pub(crate) fn fixture_path(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures")
         .join(name)
 }
 
-/// Returns the interpreter itself. `python3` on `PATH` may be a wrapper script, which starts
-/// slower.
+/// Returns the interpreter itself, which a helper process gets from its parent.
 pub(crate) fn python() -> &'static Path {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
     PYTHON.get_or_init(|| {
-        if let Some(known) = std::env::var_os(own_process::PYTHON) {
-            return known.into();
-        }
-        let asked = Command::new("python3")
-            .args(["-c", "import sys; print(sys.executable)"])
-            .output()
-            .expect("python3");
-        String::from_utf8_lossy(&asked.stdout).trim().into()
+        let inherited = std::env::var_os(own_process::PYTHON).map(PathBuf::from);
+        inherited.unwrap_or_else(|| skip::python().expect("python3").into())
     })
 }
 

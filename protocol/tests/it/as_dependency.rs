@@ -2,7 +2,7 @@
 
 use std::{fs, process::Command};
 
-use crate::support::root;
+use zot_test_support::root;
 
 /// Builds outside the workspace, because other crates of the workspace enable features.
 #[test]

@@ -13,8 +13,7 @@ use zot_protocol::{
         markdown::{PageError, fill, section},
     },
 };
-
-use crate::support::root;
+use zot_test_support::root;
 
 const FIX: &str = "cargo run -p zot-protocol --example write-docs";
 

@@ -4,8 +4,7 @@ use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::Value;
 use zot_protocol::schema::{Document, documents};
-
-use crate::support::root;
+use zot_test_support::root;
 
 const FIX: &str = "cargo run -p zot-protocol --example write-schemas";
 

@@ -5,11 +5,13 @@ use std::{fmt::Write, fs, process::Command};
 
 use serde_json::json;
 use zot_protocol::schema::documents;
-
-use crate::{
-    refused,
-    support::{lines, root, shared, skipped},
+use zot_test_support::{
+    recordings::{Recording, recordings},
+    root,
+    skip::{has, missing},
 };
+
+use crate::refused;
 
 /// Returns everything that must be valid: the examples of each schema, and the recorded frames.
 fn accepted() -> String {
@@ -26,19 +28,14 @@ fn accepted() -> String {
                 .expect("writing to a string cannot fail");
         }
     }
-    if let Some(folder) = shared("recordings") {
-        for entry in fs::read_dir(folder).expect("readable") {
-            for line in lines(&fs::read_to_string(entry.expect("an entry").path()).expect("a text"))
-            {
-                let set = if line["dir"] == "<" {
-                    "from-extension"
-                } else {
-                    "from-host"
-                };
-                writeln!(rows, "{}", json!({"set": set, "frame": line["frame"]}))
-                    .expect("writing to a string cannot fail");
-            }
-        }
+    for (from_extension, frame) in recordings().iter().flat_map(Recording::frames) {
+        let set = if from_extension {
+            "from-extension"
+        } else {
+            "from-host"
+        };
+        writeln!(rows, "{}", json!({"set": set, "frame": frame}))
+            .expect("writing to a string cannot fail");
     }
     rows
 }
@@ -74,7 +71,7 @@ fn agrees(mut validator: Command) {
 fn python_jsonschema_agrees_with_our_validator() {
     let python = root().join("target/test-tools/venv/bin/python");
     if !python.exists() {
-        return skipped("Python's jsonschema not installed (.ci/setup)");
+        return missing("Python's jsonschema");
     }
     let mut command = Command::new(python);
     command.arg(root().join("protocol/tests/foreign/check.py"));
@@ -85,10 +82,10 @@ fn python_jsonschema_agrees_with_our_validator() {
 fn ajv_agrees_with_our_validator() {
     let folder = root().join("protocol/tests/foreign");
     if !folder.join("node_modules/ajv").exists() {
-        return skipped("ajv not installed (.ci/setup)");
+        return missing("ajv");
     }
-    if Command::new("node").arg("--version").output().is_err() {
-        return skipped("node not found");
+    if !has("node") {
+        return;
     }
     let mut command = Command::new("node");
     command.arg(folder.join("check.mjs"));

@@ -1,23 +1,17 @@
 //! Runs every example under the real host, with the permissions of its manifest enforced.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader, Write},
-    net::TcpListener,
-    path::Path,
-    process::Command,
-    thread,
-};
+use std::{fs, path::Path, process::Command};
 
 use serde_json::{Value, json};
 use zot_protocol::{
     AssistantMessageIntercept, Content, Event, Intercept, Key, PanelKey, StopReason,
     ToolCallIntercept, ToolResultIntercept, TurnEnd,
 };
+use zot_test_support::{http::Server, skip::has};
 
 use crate::{
     driver::Driven,
-    stage::{Stage, has, install, object, program, text},
+    stage::{Stage, install, object, program, text},
 };
 
 #[tokio::test]
@@ -372,28 +366,9 @@ fn change_manifest(folder: &Path, change: impl FnOnce(&mut Value)) {
 }
 
 /// Starts a web server on loopback that returns JSON by path. Returns its address.
-fn serve(answer: impl Fn(&str) -> Value + Send + 'static) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("bind a port");
-    let address = listener.local_addr().expect("read the address");
-    thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.expect("accept a connection");
-            let mut lines = BufReader::new(stream.try_clone().expect("clone the stream")).lines();
-            let first = lines
-                .next()
-                .expect("read the request")
-                .expect("the request is UTF-8");
-            while lines
-                .next()
-                .is_some_and(|line| !line.expect("the request is UTF-8").is_empty())
-            {}
-            let body = answer(first.split(' ').nth(1).expect("the request has a path")).to_string();
-            let head = format!(
-                "HTTP/1.1 200 OK\r\nContent-Length: {}\r\nConnection: close",
-                body.len()
-            );
-            write!(stream, "{head}\r\n\r\n{body}").expect("write the response");
-        }
+fn serve(answer: impl Fn(&str) -> Value + Send + Sync + 'static) -> String {
+    let server = Server::start(move |request, response| {
+        response.send("200 OK", answer(request.target()).to_string().as_bytes())
     });
-    format!("http://{address}")
+    server.url()
 }

@@ -24,35 +24,9 @@ use zot_protocol::{
     CommandResponse, HelloAck, Intercept, NoteLevel, Object, PanelClose, PanelRender, ToolResult,
     limits::Limits,
 };
+use zot_test_support::root;
 
 use crate::driver::HANG;
-
-/// Reports that a test was skipped. On CI, nothing the project itself needs may be missing.
-pub(crate) fn skipped(why: &str) {
-    eprintln!("skipped: {why}");
-    assert!(
-        std::env::var_os("ZOT_CI").is_none(),
-        "must not be skipped on CI: {why}"
-    );
-}
-
-/// Reports whether a program is installed, and prints `skipped` if it is not.
-pub(crate) fn has(program: &str) -> bool {
-    let found = Command::new("sh")
-        .args(["-c", "command -v \"$0\"", program])
-        .output()
-        .expect("run sh");
-    if !found.status.success() {
-        skipped(&format!("{program} not found"));
-    }
-    found.status.success()
-}
-
-fn workspace() -> &'static Path {
-    Path::new(env!("CARGO_MANIFEST_DIR"))
-        .parent()
-        .expect("the SDK is in the workspace")
-}
 
 /// Returns the program of a Rust example. The first call builds all of them.
 pub(crate) fn program(name: &str) -> PathBuf {
@@ -64,7 +38,7 @@ pub(crate) fn program(name: &str) -> PathBuf {
         cargo
             .args(["build", "--quiet", "--locked", "--target-dir"])
             .arg(target)
-            .current_dir(workspace());
+            .current_dir(root());
         for example in ["guard", "hello", "redact", "todo", "weather"] {
             cargo.args(["-p", &format!("zot-example-{example}")]);
         }
@@ -127,7 +101,7 @@ impl Stage {
     pub(crate) async fn changed(name: &str, change: impl FnOnce(&Path)) -> Self {
         let folder = tempfile::tempdir().expect("create a directory");
         let copy = folder.path().join(name);
-        copy_folder(&workspace().join("examples").join(name), &copy);
+        copy_folder(&root().join("examples").join(name), &copy);
         change(&copy);
         let recorder = Arc::new(Recorder::default());
         let stage = Self {

@@ -24,7 +24,7 @@ fn request_with(world: &World, args: &[&str]) -> (RunOutput, Value) {
     );
     let asked = model.requests();
     assert_eq!(asked.len(), 1);
-    (ran, asked[0].body.clone())
+    (ran, asked[0].json())
 }
 
 fn system(body: &Value) -> &str {

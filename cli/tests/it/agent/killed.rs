@@ -75,9 +75,9 @@ fn continue_after_kill_has_everything_that_was_shown() {
         let sent = asked
             .iter()
             .rev()
-            .find(|it| it.body["messages"].to_string().contains("\"more\""))
+            .find(|it| it.json()["messages"].to_string().contains("\"more\""))
             .expect("no such request");
-        let sent = sent.body["messages"].to_string();
+        let sent = sent.json()["messages"].to_string();
         for text in &shown {
             let text = serde_json::to_string(text).expect("invalid JSON");
             let text = text.trim_matches('"');

@@ -49,7 +49,7 @@ fn stdin_is_appended_to_the_prompt() {
         .unwrap();
     let ran = RunOutput::of(child.wait_with_output().unwrap());
     assert_eq!((ran.code, &*ran.out), (Some(0), "ok\n"), "{ran:?}");
-    let asked = &model.requests()[0].body;
+    let asked = &model.requests()[0].json();
     let messages = asked["messages"].as_array().unwrap();
     assert_eq!(messages.last().unwrap()["content"], "explain\n\nthe diff");
 }

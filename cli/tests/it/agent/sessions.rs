@@ -25,7 +25,7 @@ fn messages_sent(world: &World, args: &[&str]) -> Vec<String> {
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let ran = world.zot(&[&flags, args, &["-p", "more"]].concat());
     assert_eq!(ran.code, Some(0), "{ran:#?}");
-    let body = model.requests()[0].body.clone();
+    let body = model.requests()[0].json();
     let messages = body["messages"].as_array().expect("should be an array")[1..].iter();
     messages.map(message_text).collect()
 }

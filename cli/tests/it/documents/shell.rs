@@ -8,11 +8,12 @@ use std::{
     time::SystemTime,
 };
 
+use zot_test_support::skip::missing;
+
 use super::{Block, Page, root};
 use crate::support::{
     RunOutput, World,
     package::{self, Repository},
-    skipped,
 };
 
 /// The blocks that are not run: page, first line and reason. Each also has a comment in the page.
@@ -117,7 +118,7 @@ fn conform() -> Option<PathBuf> {
     if built >= changed {
         return Some(program);
     }
-    skipped("zot-conform is missing or older than its source; `cargo test --workspace` builds it");
+    missing("an up-to-date zot-conform (`cargo test --workspace` builds it)");
     None
 }
 

@@ -4,7 +4,7 @@ use std::{fs, process::Stdio};
 
 use crate::support::{
     RunOutput, World,
-    http::{Behaviour, Server},
+    git_http::{Behaviour, Server},
     package, snapshot, wait_until,
 };
 

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use crate::support::{
     World,
     git_daemon::GitDaemon,
-    http::{Behaviour, Server},
+    git_http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, text,
 };

@@ -3,7 +3,9 @@
 
 use std::{fs, process::Command};
 
-use crate::support::{RunOutput, World, package, skipped, text};
+use zot_test_support::skip::unsupported;
+
+use crate::support::{RunOutput, World, package, text};
 
 /// Runs a script in a private mount namespace, so that it can mount over `$ZOT_HOME`.
 fn with_mounts(world: &World, script: &str) -> Option<RunOutput> {
@@ -11,7 +13,7 @@ fn with_mounts(world: &World, script: &str) -> Option<RunOutput> {
     let kind = if is_root { "-m" } else { "-Urm" };
     let can = Command::new("unshare").args([kind, "true"]).output();
     if !can.is_ok_and(|output| output.status.success()) {
-        skipped("no mounts here");
+        unsupported("no mount namespaces here");
         return None;
     }
     let output = world

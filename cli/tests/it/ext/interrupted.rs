@@ -12,7 +12,7 @@ use rustix::process::{Pid, Signal, kill_process};
 
 use crate::support::{
     RunOutput, World,
-    http::{Behaviour, Server},
+    git_http::{Behaviour, Server},
     package::{self, Repository},
     process::signal,
     snapshot, terminal, wait_until,

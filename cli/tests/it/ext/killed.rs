@@ -11,11 +11,12 @@ use std::{
 };
 
 use serde_json::{Value, json};
+use zot_test_support::skip::unsupported;
 
 use crate::support::{
     World,
-    http::{Behaviour, Server},
-    package, skipped,
+    git_http::{Behaviour, Server},
+    package,
     snapshot::{self, Snapshot},
     traced::{Traced, kill_at},
     wait_until,
@@ -61,7 +62,7 @@ fn kill_everywhere(
         Ok(Traced::Ended { calls, code: 0 }) => calls,
         Ok(other) => panic!("{name}: {other:?}"),
         Err(error) => {
-            skipped(&format!("no tracing here: {error}"));
+            unsupported(format!("tracing is not allowed here: {error}"));
             return None;
         }
     };

@@ -5,7 +5,7 @@ use std::fs::File;
 use crate::support::{
     World,
     git_daemon::GitDaemon,
-    http::{Behaviour, Server},
+    git_http::{Behaviour, Server},
     memory,
     package::{self, Repository},
 };

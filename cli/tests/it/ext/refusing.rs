@@ -12,7 +12,7 @@ use serde_json::json;
 
 use crate::support::{
     RunOutput, World,
-    http::{Behaviour, Server},
+    git_http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, text, wait_until,
 };

@@ -7,11 +7,13 @@ use std::{
     time::{Duration, Instant},
 };
 
+use zot_test_support::skip::missing;
+
 use crate::support::{
     RunOutput, World,
-    http::{Behaviour, Server},
+    git_http::{Behaviour, Server},
     package::Repository,
-    skipped, snapshot,
+    snapshot,
 };
 
 #[test]
@@ -145,7 +147,7 @@ impl Tls {
             ])
             .output();
         if !made.is_ok_and(|output| output.status.success()) {
-            skipped("openssl not found");
+            missing("openssl");
             return None;
         }
         let mut child = world

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::support::{
     World,
-    http::{Behaviour, Server},
+    git_http::{Behaviour, Server},
     package::{self, Repository},
     snapshot, terminal, text,
 };

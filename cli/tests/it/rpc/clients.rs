@@ -7,9 +7,10 @@ use std::{
 
 use rustix::process::Signal;
 use serde_json::json;
+use zot_test_support::skip::has;
 
 use super::{driver::checked_lines, script, types};
-use crate::support::{World, examples, has, process, wait_until};
+use crate::support::{World, examples, process, wait_until};
 
 const LANGUAGES: [&str; 5] = ["shell", "python", "node", "go", "rust"];
 

@@ -179,7 +179,7 @@ fn after_a_reload_the_next_turn_can_call_the_new_tool() {
 
 /// The tools that were offered in the last request.
 fn offered(model: &Model) -> Vec<String> {
-    let body = model.requests().pop().expect("no request").body;
+    let body = model.requests().pop().expect("no request").json();
     let tools = body["tools"].as_array().expect("should be an array").iter();
     let names = tools.map(|tool| {
         tool["function"]["name"]

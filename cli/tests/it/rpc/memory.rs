@@ -5,10 +5,11 @@ use std::fs;
 
 use serde_json::json;
 use zot_protocol::limits;
+use zot_test_support::skip::has;
 
 use super::driver::Rpc;
 use crate::support::{
-    World, has,
+    World,
     memory::{most_resident, resident},
     wait_until,
 };

@@ -1,11 +1,8 @@
 //! Sessions, models and API keys in the interactive mode.
 
-use std::{
-    fs,
-    io::{BufRead, BufReader, Write},
-    net::TcpListener,
-    thread,
-};
+use std::fs;
+
+use zot_test_support::http::Server;
 
 use super::{
     puppet,
@@ -201,26 +198,17 @@ fn login_hides_the_key_and_stores_it_after_a_check() {
     screen.assert_never("canary");
 }
 
-/// A fake provider that accepts one key.
+/// A fake provider that accepts one key. Returns its address.
 fn provider_accepting(key: &str) -> String {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
-    let port = listener.local_addr().expect("no local address").port();
-    let wanted = format!("bearer {key}").to_lowercase();
-    thread::spawn(move || {
-        for mut stream in listener.incoming().flatten() {
-            let mut head = String::new();
-            let mut reader = BufReader::new(&stream);
-            while !head.ends_with("\r\n\r\n") && matches!(reader.read_line(&mut head), Ok(1..)) {}
-            let status = if head.to_lowercase().contains(&wanted) {
-                "200 OK"
-            } else {
-                "401 Unauthorized"
-            };
-            let answer = format!(
-                "HTTP/1.1 {status}\r\ncontent-type: application/json\r\ncontent-length: 11\r\nconnection: close\r\n\r\n{{\"data\":[]}}"
-            );
-            let _ = stream.write_all(answer.as_bytes());
-        }
+    let wanted = format!("Bearer {key}");
+    let server = Server::start(move |request, response| {
+        let status = if request.header("authorization") == Some(&wanted) {
+            "200 OK"
+        } else {
+            "401 Unauthorized"
+        };
+        let head = format!("{status}\ncontent-type: application/json");
+        response.send(&head, br#"{"data":[]}"#)
     });
-    format!("http://127.0.0.1:{port}/v1")
+    format!("{}/v1", server.url())
 }

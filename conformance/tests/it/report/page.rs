@@ -8,12 +8,10 @@ use std::{
 
 use serde_json::{Value, json};
 use zot_conform::{Action, Form, Look, Report};
+use zot_test_support::skip::missing;
 
 use super::{plain, rendered};
-use crate::{
-    sample::{calm, long, sample},
-    support::skipped,
-};
+use crate::sample::{calm, long, sample};
 
 #[test]
 fn the_page_is_one_file() {
@@ -64,7 +62,7 @@ fn opened(report: &Report) -> Option<Value> {
             asked.is_ok_and(|status| status.success())
         });
     let Some(browser) = browser else {
-        skipped("chromium not found (.ci/setup full)");
+        missing("chromium");
         return None;
     };
     let folder = tempfile::tempdir().expect("a temporary folder");

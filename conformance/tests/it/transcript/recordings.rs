@@ -1,33 +1,23 @@
-//! The recordings of the Go host, if available.
-
-use std::{fs, path::Path};
+//! The recordings of the Go program.
 
 use serde_json::Value;
 use zot_conform::{
     Party,
     transcript::{Place, Places, Recorder, from_recording, parse},
 };
+use zot_test_support::recordings::recordings;
 
 use super::{SentFrame, replay_frames};
 
 #[test]
 fn go_recordings_convert_and_replay() {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../shared/recordings");
-    let Ok(files) = fs::read_dir(&folder) else {
-        eprintln!("skipped: shared/recordings not found");
-        return;
-    };
-    let mut files: Vec<_> = files.map(|file| file.unwrap().path()).collect();
-    files.sort();
-    assert!(!files.is_empty());
-    for file in files {
-        let name = file.file_stem().unwrap().to_str().unwrap();
-        let text = fs::read_to_string(&file).unwrap();
-        let transcript = from_recording(Recorder::new(name), &text).unwrap();
+    for recording in recordings() {
+        let (name, text) = (&*recording.name, &recording.text);
+        let transcript = from_recording(Recorder::new(name), text).unwrap();
         let written = transcript.to_text();
         assert_eq!(parse(&written).unwrap(), transcript, "{written}");
         assert!(!written.contains("/home/"), "{written}");
-        let frames = frames(&text);
+        let frames: Vec<SentFrame> = recording.frames().into_iter().map(sender).collect();
         let ack = &frames
             .iter()
             .find(|(_, frame)| frame["type"] == "hello_ack")
@@ -42,16 +32,13 @@ fn go_recordings_convert_and_replay() {
     }
 }
 
-fn frames(text: &str) -> Vec<SentFrame> {
-    let entries = text.lines().map(|line| {
-        let mut entry: Value = serde_json::from_str(line).unwrap();
-        let who = match entry["dir"].as_str() {
-            Some(">") => Party::Host,
-            _ => Party::Extension,
-        };
-        (who, entry["frame"].take())
-    });
-    entries.collect()
+fn sender((from_extension, frame): (bool, Value)) -> SentFrame {
+    let party = if from_extension {
+        Party::Extension
+    } else {
+        Party::Host
+    };
+    (party, frame)
 }
 
 #[test]

@@ -9,12 +9,9 @@ mod network;
 mod runtimes;
 mod shebang;
 
-use std::path::{Path, PathBuf};
-use std::process::Command;
-use std::sync::OnceLock;
-
 use tokio::io::AsyncReadExt;
 use zot_process::{Confinement, Spec, Support};
+use zot_test_support::skip::{find, python, unsupported};
 
 use crate::support::{spawner, within};
 
@@ -28,44 +25,16 @@ const WAYS: [&str; 3] = ["self", "child", "daemon"];
 fn narrow() -> Option<Confinement> {
     let confinement = Confinement::new(Support::probe());
     if !confinement.enforced().is_full() {
-        println!("skipped: {}", Support::probe());
+        unsupported(Support::probe());
         return None;
     }
     Some(confinement)
 }
 
-/// Finds a program in `PATH`. Prints a message if it is missing.
-fn find(name: &str) -> Option<PathBuf> {
-    let folders = std::env::var_os("PATH").unwrap_or_default();
-    let found = std::env::split_paths(&folders)
-        .map(|folder| folder.join(name))
-        .find(|path| path.is_file());
-    if found.is_none() {
-        println!("skipped: {name} not found");
-    }
-    found
-}
-
-/// Returns the Python interpreter itself, not a version manager's shim.
-fn python() -> Option<&'static Path> {
-    static PYTHON: OnceLock<Option<PathBuf>> = OnceLock::new();
-    let python = PYTHON.get_or_init(|| {
-        let asked = Command::new(find("python3")?)
-            .args(["-c", "import sys; print(sys.executable)"])
-            .output()
-            .ok()?;
-        Some(String::from_utf8(asked.stdout).ok()?.trim().into())
-    });
-    if python.is_none() {
-        println!("skipped: python3 not found");
-    }
-    python.as_deref()
-}
-
 fn is_root() -> bool {
     let root = rustix::process::geteuid().is_root();
     if !root {
-        println!("skipped: not root");
+        unsupported("not root");
     }
     root
 }

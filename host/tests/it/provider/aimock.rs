@@ -11,9 +11,10 @@ use zot_host::{
     provider::{Delta, Provider, ProviderError},
 };
 use zot_protocol::{Content, StopReason};
+use zot_test_support::skip::{find, missing};
 
 use super::{all, anthropic, broken, joined, message, openai, request_to, stop, user, whole};
-use crate::support::{args, skipped, within};
+use crate::support::{args, within};
 
 /// The server process, killed on drop.
 struct Aimock {
@@ -33,14 +34,10 @@ async fn aimock(options: &[&str]) -> Option<Aimock> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/foreign");
     let program = folder.join("node_modules/@copilotkit/aimock/dist/cli.js");
     if !program.exists() {
-        skipped("aimock not installed (.ci/setup)");
+        missing("aimock");
         return None;
     }
-    if Command::new("node").arg("--version").output().is_err() {
-        skipped("node not found");
-        return None;
-    }
-    let mut child = Command::new("node")
+    let mut child = Command::new(find("node")?)
         .arg(program)
         .args(["--port", "0", "--chunk-size", "7", "--fixtures"])
         .arg(folder.join("fixtures.json"))

@@ -172,7 +172,7 @@ async fn every_stop_reason_is_mapped() {
     ] {
         let mut all = vec![start()];
         all.extend(end(reason));
-        let server = Server::with(vec![Reply::events(events(&all))]).await;
+        let server = Server::with(vec![Reply::events(events(&all))]);
         let request = request_to(MODEL, vec![user("hi")]);
         let deltas = whole(anthropic(&server.url).stream(request)).await;
         assert_eq!(deltas.last(), Some(&stop(expected)), "{reason}");
@@ -236,7 +236,7 @@ async fn a_transcript_becomes_a_messages_request() {
     let cache = json!({"type": "ephemeral"});
     let png = json!({"type": "base64", "media_type": "image/png", "data": "aGk="});
     assert_eq!(
-        got.body,
+        got.json(),
         json!({
             "model": MODEL,
             "max_tokens": 64000,
@@ -301,9 +301,10 @@ async fn reasoning_is_requested_in_the_form_each_model_supports() {
         let mut request = request_to(model, vec![user("hi")]);
         request.reasoning = reasoning;
         let got = received_request(anthropic, &text_answer(&["ok"]), request).await;
-        assert_eq!(got.body["thinking"], thinking, "{model} {reasoning:?}");
+        assert_eq!(got.json()["thinking"], thinking, "{model} {reasoning:?}");
         assert_eq!(
-            got.body["output_config"]["effort"], effort,
+            got.json()["output_config"]["effort"],
+            effort,
             "{model} {reasoning:?}"
         );
     }
@@ -332,8 +333,8 @@ async fn tool_results_without_prior_thinking_disable_thinking() {
     request.reasoning = Some(Reasoning::High);
     request.max_output = Some(10_000);
     let got = received_request(anthropic, &text_answer(&["ok"]), request).await;
-    assert_eq!(got.body.get("thinking"), None);
-    assert_eq!(got.body["max_tokens"], 10_000);
+    assert_eq!(got.json().get("thinking"), None);
+    assert_eq!(got.json()["max_tokens"], 10_000);
 }
 
 #[tokio::test]

@@ -12,7 +12,7 @@ use super::{
     Reply, Server, all, anthropic, broken, catalogue, endpoint, events, joined, openai, request_to,
     stop, user, whole,
 };
-use crate::support::{TEST_TIMEOUT, http::End, until, within};
+use crate::support::{TEST_TIMEOUT, replies::End, until, within};
 
 const MODEL: &str = "claude-haiku-4-5";
 
@@ -25,14 +25,14 @@ fn overloaded() -> Value {
 }
 
 /// A server and provider for each API with the same replies, and a complete answer for each.
-async fn both(replies: impl Fn(&str) -> Vec<Reply>) -> [(Box<dyn Provider>, Server, String); 2] {
+fn both(replies: impl Fn(&str) -> Vec<Reply>) -> [(Box<dyn Provider>, Server, String); 2] {
     let words = ["Half a ", "wörd"];
     let (one, two) = (
         super::anthropic::text_answer(&words),
         super::openai::text_answer(&words),
     );
-    let first = Server::with(replies(&one)).await;
-    let second = Server::with(replies(&two)).await;
+    let first = Server::with(replies(&one));
+    let second = Server::with(replies(&two));
     [
         (Box::new(anthropic(&first.url)), first, one),
         (Box::new(openai(&second.url)), second, two),
@@ -42,7 +42,7 @@ async fn both(replies: impl Fn(&str) -> Vec<Reply>) -> [(Box<dyn Provider>, Serv
 #[tokio::test]
 async fn a_rejected_key_fails_with_a_hint_and_without_retry() {
     let body = json!({"error": {"type": "authentication_error", "message": "invalid x-api-key"}});
-    for (provider, server, _) in both(|_| vec![Reply::error(401, &body)]).await {
+    for (provider, server, _) in both(|_| vec![Reply::error(401, &body)]) {
         let (_, error) = broken(provider.stream(hi())).await;
         let name = provider.name();
         assert_eq!(
@@ -60,7 +60,7 @@ async fn transient_errors_are_retried_silently() {
     for status in [429, 502, 503, 504, 529] {
         let error = Reply::error(status, &overloaded());
         let replies = |body: &str| vec![error.clone(), error.clone(), Reply::events(body)];
-        for (provider, server, _) in both(replies).await {
+        for (provider, server, _) in both(replies) {
             let deltas = joined(whole(provider.stream(hi())).await);
             assert!(
                 deltas.contains(&Delta::Text("Half a wörd".into())),
@@ -73,7 +73,7 @@ async fn transient_errors_are_retried_silently() {
 
 #[tokio::test]
 async fn a_persistent_error_is_reported_after_two_retries() {
-    for (provider, server, _) in both(|_| vec![Reply::error(529, &overloaded())]).await {
+    for (provider, server, _) in both(|_| vec![Reply::error(529, &overloaded())]) {
         let (deltas, error) = broken(provider.stream(hi())).await;
         assert_eq!(deltas, []);
         assert_eq!(
@@ -87,7 +87,7 @@ async fn a_persistent_error_is_reported_after_two_retries() {
 #[tokio::test]
 async fn retry_after_is_respected() {
     let later = Reply::error(429, &json!({})).header("retry-after", "0.6");
-    for (provider, server, _) in both(|body| vec![later.clone(), Reply::events(body)]).await {
+    for (provider, server, _) in both(|body| vec![later.clone(), Reply::events(body)]) {
         let start = Instant::now();
         whole(provider.stream(hi())).await;
         assert!(
@@ -100,7 +100,7 @@ async fn retry_after_is_respected() {
     // A very long delay is reported instead of waited for.
     let much_later =
         Reply::error(429, &json!({"error": "slow down"})).header("retry-after", "3600");
-    for (provider, server, _) in both(|_| vec![much_later.clone()]).await {
+    for (provider, server, _) in both(|_| vec![much_later.clone()]) {
         let (_, error) = broken(provider.stream(hi())).await;
         assert_eq!(
             error.to_string(),
@@ -116,7 +116,7 @@ async fn retry_after_is_respected() {
 #[tokio::test]
 async fn an_exhausted_quota_is_not_retried() {
     let body = json!({"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "code": "insufficient_quota"}});
-    for (provider, server, _) in both(|_| vec![Reply::error(429, &body)]).await {
+    for (provider, server, _) in both(|_| vec![Reply::error(429, &body)]) {
         let (_, error) = broken(provider.stream(hi())).await;
         assert!(error.to_string().contains("your current quota"), "{error}");
         assert_eq!(server.got().len(), 1);
@@ -125,9 +125,7 @@ async fn an_exhausted_quota_is_not_retried() {
 
 #[tokio::test]
 async fn status_500_is_not_retried() {
-    for (provider, server, _) in
-        both(|_| vec![Reply::error(500, &json!({"message": "oops"}))]).await
-    {
+    for (provider, server, _) in both(|_| vec![Reply::error(500, &json!({"message": "oops"}))]) {
         let (_, error) = broken(provider.stream(hi())).await;
         assert_eq!(
             error.to_string(),
@@ -154,7 +152,7 @@ async fn an_answer_that_ends_early_is_reported_as_cut_off() {
                 _ => body.find("\"finish_reason\":\"stop\"").unwrap(),
             };
             let bytes = body.into_bytes();
-            let server = Server::new(move |n| Reply::events(&bytes[..n]).end(end)).await;
+            let server = Server::new(move |n| Reply::events(&bytes[..n]).end(end));
             let provider: Box<dyn Provider> = match name {
                 "anthropic" => Box::new(anthropic_without_retry(&server.url)),
                 _ => Box::new(openai_without_retry(&server.url)),
@@ -192,7 +190,7 @@ fn openai_without_retry(url: &str) -> OpenAi {
 async fn a_tool_call_that_is_cut_off_never_ends() {
     let call = json!({"index": 0, "id": "a", "function": {"name": "read", "arguments": "{\"pa"}});
     let body = events(&[json!({"choices": [{"index": 0, "delta": {"tool_calls": [call]}}]})]);
-    let server = Server::with(vec![Reply::events(body)]).await;
+    let server = Server::with(vec![Reply::events(body)]);
     let (deltas, error) = broken(openai(&server.url).stream(hi())).await;
     assert_eq!(deltas.len(), 2, "{deltas:?}");
     assert!(
@@ -207,15 +205,13 @@ async fn a_tool_call_that_is_cut_off_never_ends() {
 #[tokio::test]
 async fn a_reset_connection_is_retried_only_before_the_first_delta() {
     for end in [End::Reset, End::Close] {
-        for (provider, server, _) in
-            both(|body| vec![Reply::nothing(end), Reply::events(body)]).await
-        {
+        for (provider, server, _) in both(|body| vec![Reply::nothing(end), Reply::events(body)]) {
             whole(provider.stream(hi())).await;
             assert_eq!(server.got().len(), 2, "{end:?}");
         }
     }
     let half = |body: &str| vec![Reply::events(&body[..body.find("wö").unwrap()]).end(End::Reset)];
-    for (provider, server, _) in both(half).await {
+    for (provider, server, _) in both(half) {
         let (deltas, error) = broken(provider.stream(hi())).await;
         assert!(
             deltas.contains(&Delta::Text("Half a ".into())),
@@ -232,20 +228,20 @@ async fn an_error_event_in_the_stream_is_reported() {
     let body = events(&[start, overloaded()]);
     // An overload before the first content is retried.
     let ok = super::anthropic::text_answer(&["ok"]);
-    let server = Server::with(vec![Reply::events(body), Reply::events(ok)]).await;
+    let server = Server::with(vec![Reply::events(body), Reply::events(ok)]);
     whole(anthropic(&server.url).stream(hi())).await;
     assert_eq!(server.got().len(), 2);
 
     let half = super::anthropic::text_answer(&["Half"]);
     let half = &half[..half.find("event: content_block_stop").unwrap()];
     let body = half.to_owned() + &events(&[overloaded()]);
-    let server = Server::with(vec![Reply::events(body)]).await;
+    let server = Server::with(vec![Reply::events(body)]);
     let (deltas, error) = broken(anthropic(&server.url).stream(hi())).await;
     assert!(deltas.contains(&Delta::Text("Half".into())));
     assert_eq!(error.to_string(), "anthropic: Overloaded");
 
     let body = "data: {\"error\": {\"message\": \"The server had an error\", \"type\": \"server_error\"}}\n\n";
-    let server = Server::with(vec![Reply::events(body)]).await;
+    let server = Server::with(vec![Reply::events(body)]);
     let (_, error) = broken(openai(&server.url).stream(hi())).await;
     assert_eq!(error.to_string(), "openai: The server had an error");
 }
@@ -253,11 +249,11 @@ async fn an_error_event_in_the_stream_is_reported() {
 #[tokio::test]
 async fn a_refusal_is_an_error_instead_of_an_empty_answer() {
     let body = super::anthropic::text_answer(&["I"]).replace("end_turn", "refusal");
-    let server = Server::with(vec![Reply::events(body)]).await;
+    let server = Server::with(vec![Reply::events(body)]);
     let (_, error) = broken(anthropic(&server.url).stream(hi())).await;
     assert!(error.to_string().contains("declined"), "{error}");
     let body = super::openai::text_answer(&["I"]).replace("\"stop\"", "\"content_filter\"");
-    let server = Server::with(vec![Reply::events(body)]).await;
+    let server = Server::with(vec![Reply::events(body)]);
     let (_, error) = broken(openai(&server.url).stream(hi())).await;
     assert!(error.to_string().contains("content filter"), "{error}");
 }
@@ -285,7 +281,7 @@ async fn a_malformed_event_stream_is_reported() {
             "application/json, not an event stream",
         ),
     ] {
-        for (provider, server, _) in both(|_| vec![body.clone()]).await {
+        for (provider, server, _) in both(|_| vec![body.clone()]) {
             // Chat Completions ignores `type`.
             if provider.name() == "openai" && body.body.starts_with(b"data: {\"type\": 7}") {
                 continue;
@@ -301,13 +297,13 @@ async fn a_malformed_event_stream_is_reported() {
     }
     // An error body with status 200 is still an error.
     let body = Reply::error(200, &json!({"error": {"message": "no credit"}}));
-    for (provider, _server, _) in both(|_| vec![body.clone()]).await {
+    for (provider, _server, _) in both(|_| vec![body.clone()]) {
         let (_, error) = broken(provider.stream(hi())).await;
         assert_eq!(error.to_string(), format!("{}: no credit", provider.name()));
     }
     // Unknown lines are ignored.
     for (provider, _server, _) in
-        both(|body| vec![Reply::events(format!("nonsense\n:::\n\n{body}"))]).await
+        both(|body| vec![Reply::events(format!("nonsense\n:::\n\n{body}"))])
     {
         whole(provider.stream(hi())).await;
     }
@@ -320,7 +316,7 @@ async fn invalid_json_in_tool_arguments_is_passed_on() {
     let body = events(&[
         json!({"choices": [{"delta": {"tool_calls": [call]}, "finish_reason": "tool_calls"}]}),
     ]);
-    let server = Server::with(vec![Reply::events(body)]).await;
+    let server = Server::with(vec![Reply::events(body)]);
     let deltas = whole(openai(&server.url).stream(hi())).await;
     assert!(deltas.contains(&Delta::ToolArgs {
         id: "a".into(),
@@ -337,7 +333,7 @@ async fn a_ten_megabyte_answer_is_complete() {
         (0, super::anthropic::text_answer(&words)),
         (1, super::openai::text_answer(&[&words.concat()])),
     ] {
-        let server = Server::with(vec![Reply::events(body)]).await;
+        let server = Server::with(vec![Reply::events(body)]);
         let provider: Box<dyn Provider> = match provider {
             0 => Box::new(anthropic(&server.url)),
             _ => Box::new(openai(&server.url)),
@@ -358,7 +354,7 @@ async fn dropping_the_stream_closes_a_stalled_connection() {
         |_: &str| Reply::events("").end(End::Stall),
         |body: &str| Reply::events(&body[..body.find("wö").unwrap()]).end(End::Stall),
     ] {
-        for (provider, mut server, _) in both(|body| vec![stalling(body)]).await {
+        for (provider, mut server, _) in both(|body| vec![stalling(body)]) {
             let mut deltas = provider.stream(hi());
             let reading = async { while deltas.next().await.is_some() {} };
             tokio::select! {
@@ -386,7 +382,7 @@ async fn an_idle_connection_times_out() {
         Reply::nothing(End::Stall),
         Reply::events(": ping\n\n").end(End::Stall),
     ] {
-        let server = Server::with(vec![reply]).await;
+        let server = Server::with(vec![reply]);
         let mut endpoint = endpoint(&server.url);
         endpoint.idle = Duration::from_secs(1);
         let provider = Anthropic::new(endpoint, catalogue());
@@ -418,7 +414,7 @@ async fn an_unreachable_server_is_reported() {
 
 #[tokio::test]
 async fn a_request_starts_with_the_first_poll_and_the_stream_ends_once() {
-    for (provider, server, _) in both(|body| vec![Reply::events(body)]).await {
+    for (provider, server, _) in both(|body| vec![Reply::events(body)]) {
         let mut deltas = provider.stream(hi());
         tokio::time::sleep(Duration::from_millis(50)).await;
         assert_eq!(server.got().len(), 0);

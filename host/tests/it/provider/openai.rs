@@ -13,7 +13,7 @@ use super::{
 };
 use crate::support::{
     args,
-    http::{Reply, Server},
+    replies::{Reply, Server},
 };
 
 const MODEL: &str = "gpt-5.2";
@@ -54,7 +54,7 @@ pub(super) fn text_answer(words: &[&str]) -> String {
 
 /// Returns the merged deltas of an answer.
 async fn decode(body: String) -> Vec<Delta> {
-    let server = Server::with(vec![Reply::events(body)]).await;
+    let server = Server::with(vec![Reply::events(body)]);
     let request = request_to(MODEL, vec![user("hi")]);
     joined(whole(openai(&server.url).stream(request)).await)
 }
@@ -299,7 +299,7 @@ async fn a_transcript_becomes_a_chat_completions_request() {
     let png = json!({"type": "image_url", "image_url": {"url": "data:image/png;base64,aGk="}});
     let call = |id: &str| json!({"id": id, "type": "function", "function": {"name": "read", "arguments": "{\"b\":1,\"a\":2}"}});
     assert_eq!(
-        got.body,
+        got.json(),
         json!({
             "model": MODEL,
             "stream": true,
@@ -340,11 +340,13 @@ async fn reasoning_effort_is_sent_only_to_models_that_support_it() {
         request.max_output = Some(9);
         let got = received_request(openai, &text_answer(&["ok"]), request).await;
         assert_eq!(
-            got.body["reasoning_effort"], effort,
+            got.json()["reasoning_effort"],
+            effort,
             "{model} {reasoning:?}"
         );
         assert_eq!(
-            got.body["max_tokens"], 9,
+            got.json()["max_tokens"],
+            9,
             "compatible servers expect `max_tokens`"
         );
     }

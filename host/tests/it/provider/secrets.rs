@@ -4,7 +4,7 @@ use serde_json::json;
 use zot_host::provider::Provider;
 
 use super::{CANARY, Reply, Server, anthropic, broken, endpoint, openai, request_to, user, whole};
-use crate::support::http::End;
+use crate::support::replies::End;
 
 #[tokio::test]
 async fn errors_never_contain_the_key_even_if_the_server_echoes_it() {
@@ -27,7 +27,7 @@ async fn errors_never_contain_the_key_even_if_the_server_echoes_it() {
         Reply::events(format!("data: {CANARY}\n\n")),
         Reply::nothing(End::Close),
     ] {
-        let server = Server::with(vec![reply]).await;
+        let server = Server::with(vec![reply]);
         let providers: [Box<dyn Provider>; 2] = [
             Box::new(anthropic(&server.url)),
             Box::new(openai(&server.url)),
@@ -51,14 +51,14 @@ async fn errors_never_contain_the_key_even_if_the_server_echoes_it() {
 
 #[tokio::test]
 async fn a_redirect_does_not_get_the_key() {
-    let target = Server::with(vec![Reply::events("")]).await;
+    let target = Server::with(vec![Reply::events("")]);
     for status in [301, 302, 303, 307, 308] {
         let redirect = Reply {
             status,
             headers: vec![("location", format!("{}/v1/messages", target.url))],
             ..Reply::events("")
         };
-        let server = Server::with(vec![redirect]).await;
+        let server = Server::with(vec![redirect]);
         let providers: [Box<dyn Provider>; 2] = [
             Box::new(anthropic(&server.url)),
             Box::new(openai(&server.url)),
@@ -81,7 +81,7 @@ async fn the_key_is_in_one_header_and_nowhere_else() {
             "anthropic" => super::anthropic::text_answer(&["ok"]),
             _ => super::openai::text_answer(&["ok"]),
         };
-        let server = Server::with(vec![Reply::events(body)]).await;
+        let server = Server::with(vec![Reply::events(body)]);
         let provider: Box<dyn Provider> = match name {
             "anthropic" => Box::new(anthropic(&server.url)),
             _ => Box::new(openai(&server.url)),
@@ -89,7 +89,7 @@ async fn the_key_is_in_one_header_and_nowhere_else() {
         whole(provider.stream(request_to("m", vec![user("hi")]))).await;
         let got = server.got().remove(0);
         assert_eq!(got.head.matches(CANARY).count(), 1, "{name}");
-        assert!(!got.body.to_string().contains(CANARY), "{name}");
+        assert!(!got.json().to_string().contains(CANARY), "{name}");
     }
     assert!(!format!("{:?}", endpoint("http://localhost")).contains(CANARY));
 }

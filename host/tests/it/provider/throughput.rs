@@ -6,12 +6,12 @@ use futures_util::StreamExt;
 use zot_host::provider::{Delta, Provider};
 
 use super::{anthropic, openai, request_to, user};
-use crate::support::http::{Reply, Server};
+use crate::support::replies::{Reply, Server};
 
 const DELTAS: usize = 100_000;
 
 async fn measure<P: Provider>(name: &str, provider: impl Fn(&str) -> P, body: String) {
-    let server = Server::with(vec![Reply::events(body)]).await;
+    let server = Server::with(vec![Reply::events(body)]);
     let provider = provider(&server.url);
     let mut best: f64 = 0.0;
     for _ in 0..5 {

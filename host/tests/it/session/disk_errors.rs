@@ -3,9 +3,10 @@
 use std::process::Command;
 
 use zot_host::session::{Choice, SessionError};
+use zot_test_support::skip::unsupported;
 
 use super::*;
-use crate::support::{is_helper_process, rerun, skipped};
+use crate::support::{is_helper_process, rerun};
 
 /// Runs the test `part` in a mount namespace of its own. `mount` is a shell command that sets it
 /// up.
@@ -13,7 +14,7 @@ fn run_in_mount_namespace(part: &str, mount: &str) {
     let mut test = Command::new("unshare");
     test.args(["-m", "mount", "-t", "tmpfs", "x", "/mnt"]);
     if !test.output().is_ok_and(|done| done.status.success()) {
-        skipped("mounting a tmpfs is not permitted");
+        unsupported("mounting a tmpfs is not permitted");
         return;
     }
     let dir = tempfile::tempdir().unwrap();

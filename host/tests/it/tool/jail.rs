@@ -3,9 +3,10 @@ use std::{fs, net::TcpListener, os::unix::fs::symlink};
 use serde_json::{Value, json};
 use tokio_util::sync::CancellationToken;
 use zot_process::{Net, Support};
+use zot_test_support::skip::unsupported;
 
 use super::{ToolFixture, has};
-use crate::support::{args, is_alive, skipped, until, within};
+use crate::support::{args, is_alive, until, within};
 
 const SECRET: &str = "SECRET";
 
@@ -165,7 +166,7 @@ fn can_confine() -> bool {
     let support = Support::probe();
     let can = support.files() && support.seccomp();
     if !can {
-        skipped("Landlock not found");
+        unsupported("no Landlock in this kernel");
     }
     can
 }

@@ -1,5 +1,7 @@
 use std::process::{Child, Command};
 
+use zot_test_support::skip::unsupported;
+
 use super::{attempt, denied, find, narrow, output, python, works};
 use crate::support::sh;
 
@@ -73,7 +75,7 @@ async fn memory_environment_and_descriptors_of_other_processes_are_denied() {
         assert_eq!(attempt("self", &["memory", &pid], None).await, "EFAULT");
         denied(&["memory", &pid], &narrow).await;
     } else {
-        println!("skipped: tracing is not allowed here: {free}");
+        unsupported(format!("tracing is not allowed here: {free}"));
     }
     for file in ["environ", "mem", "maps"] {
         let path = format!("/proc/{}/{file}", std::process::id());
@@ -103,7 +105,7 @@ async fn system_calls_that_bypass_the_rules_are_denied() {
     for what in ["io_uring", "keys", "shared_memory"] {
         let free = attempt("self", &[what], None).await;
         if free != "ok" {
-            println!("skipped: {what} is not available here: {free}");
+            unsupported(format!("{what} is not available here: {free}"));
             continue;
         }
         denied(&[what], &narrow).await;
@@ -122,7 +124,7 @@ async fn system_calls_by_x32_and_i386_numbers_are_denied() {
     assert!(free == "ok" || free == "ENOSYS", "{free}");
     denied(&["x32_socket"], &narrow).await;
     if attempt("self", &["i386_socket"], None).await != "ok" {
-        println!("skipped: this kernel does not support i386");
+        unsupported("this kernel does not support i386");
         return;
     }
     denied(&["i386_socket"], &narrow).await;
@@ -137,7 +139,7 @@ async fn a_user_namespace_does_not_allow_mounting() {
     let what = ["mount_in_a_namespace", dir.path().to_str().unwrap()];
     let free = attempt("self", &what, None).await;
     if free != "ok" {
-        println!("skipped: no user namespaces here: {free}");
+        unsupported(format!("no user namespaces here: {free}"));
         return;
     }
     denied(&what, &narrow.write(dir.path())).await;

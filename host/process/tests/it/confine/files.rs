@@ -4,6 +4,7 @@ use std::path::Path;
 
 use tempfile::{TempDir, tempdir};
 use zot_process::{Confinement, Support};
+use zot_test_support::skip::unsupported;
 
 use super::{attempt, denied, is_root, narrow, python, works};
 use crate::support::{script, sh, spawner};
@@ -189,7 +190,9 @@ async fn file_attributes_and_flags_cannot_be_changed() {
         let _ = attempt("self", &["set_attribute", &secret], None).await;
         let free = attempt("self", &[what, &secret], None).await;
         if free != "ok" {
-            println!("skipped: {what} does not work in this temporary directory: {free}");
+            unsupported(format!(
+                "{what} does not work in this temporary directory: {free}"
+            ));
             continue;
         }
         let _ = attempt("self", &["set_attribute", &secret], None).await;
@@ -227,7 +230,7 @@ async fn kernel_memory_cannot_be_read() {
         return;
     };
     if attempt("self", &["read", "/proc/kcore"], None).await != "ok" {
-        println!("skipped: /proc/kcore cannot be read here");
+        unsupported("/proc/kcore cannot be read here");
         return;
     }
     denied(&["read", "/proc/kcore"], &narrow).await;
@@ -334,7 +337,7 @@ async fn a_setuid_program_does_not_change_the_user() {
     fs::set_permissions(&program, fs::Permissions::from_mode(0o4755)).unwrap();
     let spec = || zot_process::Spec::new(&program).arg("-u");
     if super::output(spec()).await.trim() != "65534" {
-        println!("skipped: setuid has no effect in this temporary directory");
+        unsupported("setuid has no effect in this temporary directory");
         return;
     }
     assert_eq!(super::output(spec().confine(narrow)).await.trim(), "0");

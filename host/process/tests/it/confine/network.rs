@@ -5,6 +5,7 @@ use std::os::unix::net::{SocketAddr, UnixDatagram, UnixListener};
 
 use tempfile::tempdir;
 use zot_process::Net;
+use zot_test_support::skip::unsupported;
 
 use super::{attempt, denied, find, narrow, output, python, works};
 use crate::support::sh;
@@ -66,7 +67,7 @@ async fn tcp_connects_only_to_granted_ports() {
     if attempt("self", &["multipath_tcp", &other], None).await == "ok" {
         denied(&["multipath_tcp", &other], &confinement).await;
     } else {
-        println!("skipped: no Multipath TCP");
+        unsupported("no Multipath TCP");
     }
     let udp = UdpSocket::bind(("127.0.0.1", port.parse().unwrap())).unwrap();
     works(&["udp", &port], None).await;
@@ -80,7 +81,7 @@ async fn ipv6_connects_only_to_granted_ports() {
         return;
     };
     let (Ok(one), Ok(two)) = (TcpListener::bind("[::1]:0"), TcpListener::bind("[::1]:0")) else {
-        println!("skipped: no IPv6");
+        unsupported("no IPv6");
         return;
     };
     let port = |listener: &TcpListener| listener.local_addr().unwrap().port();
@@ -171,7 +172,7 @@ async fn other_socket_families_are_denied() {
         let what = ["open_socket", socket[0], socket[1], socket[2]];
         let free = attempt("self", &what, None).await;
         if free != "ok" {
-            println!("skipped: no socket {socket:?} here: {free}");
+            unsupported(format!("no socket {socket:?} here: {free}"));
             continue;
         }
         denied(&what, &narrow).await;

@@ -4,6 +4,7 @@ use std::path::{Path, PathBuf};
 
 use tempfile::tempdir;
 use zot_process::{Confinement, SpawnError, Spec};
+use zot_test_support::skip::{missing, unsupported};
 
 use super::{find, narrow, output, python};
 use crate::support::{is_helper, script, spawner};
@@ -86,7 +87,7 @@ async fn interpreters_work_by_path_and_by_shebang() {
     ];
     for (name, program, text) in runtimes {
         let Some(program) = program.filter(|path| path.exists()) else {
-            println!("skipped: {name} not found");
+            missing(name);
             continue;
         };
         let folder = dir.path().join(name);
@@ -114,7 +115,7 @@ async fn a_python_virtual_environment_works() {
         .arg(&env)
         .status();
     if !made.is_ok_and(|status| status.success()) {
-        println!("skipped: no venv in this Python");
+        unsupported("no venv in this Python");
         return;
     }
     let main = dir.path().join("main.py");
@@ -199,7 +200,7 @@ async fn a_program_whose_loader_is_not_granted_is_an_error() {
     let mut program = std::fs::read("/bin/sh").unwrap();
     let name = b"/lib64/ld-linux-x86-64.so.2";
     let Some(at) = program.windows(name.len()).position(|part| part == name) else {
-        println!("skipped: /bin/sh has another loader");
+        unsupported("/bin/sh has another loader");
         return;
     };
     // Must be as long as the name it replaces.
