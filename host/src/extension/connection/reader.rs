@@ -2,7 +2,7 @@
 
 use std::{collections::HashSet, io, time::Duration};
 
-use tokio::{io::AsyncRead, pin, task::coop::consume_budget, time::Instant};
+use tokio::{io::AsyncRead, pin, task::yield_now, time::Instant};
 use zot_protocol::{HelloAck, NoteLevel, limits::Limits};
 
 use super::{Connection, lock, timer::Timer};
@@ -13,6 +13,9 @@ const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
 /// How long to wait for the exit status after the output has ended. A crashing process closes its
 /// output first and exits after it has written its core dump.
 const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(1);
+/// How many lines are handled before other tasks run. An extension that sends without a pause must
+/// not delay the others noticeably.
+const LINES_PER_TURN: usize = 8;
 
 /// The standard output of an extension.
 pub(crate) type OutputPipe = Box<dyn AsyncRead + Send + Unpin>;
@@ -86,11 +89,14 @@ impl Connection {
         let writing = self.outbox.drive();
         pin!(exit, writing);
         loop {
+            let mut handled = 0;
             while let Some(line) = lines.buffered() {
                 self.check_stopped()?;
                 self.line(line, &mut state)?;
-                // An extension that sends without a pause must not starve the others.
-                consume_budget().await;
+                handled += 1;
+                if handled % LINES_PER_TURN == 0 {
+                    yield_now().await;
+                }
             }
             self.check_stopped()?;
             if std::mem::take(&mut state.changed) {
