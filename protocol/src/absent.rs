@@ -2,8 +2,8 @@
 
 use serde::{Deserialize, Deserializer};
 
-/// Use as `#[serde(default, deserialize_with = "or_default")]` with `#[schemars(with =
-/// "Option<…>")]`.
+/// Use as `#[serde(default, deserialize_with = "or_default")]`. The schema of every optional field
+/// accepts `null`: see `schema/tidy.rs`.
 pub(crate) fn or_default<'de, D, T>(deserializer: D) -> Result<T, D::Error>
 where
     D: Deserializer<'de>,

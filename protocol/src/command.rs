@@ -41,7 +41,6 @@ pub struct CommandInvoked {
     /// The text that the user typed after the name, trimmed. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub args: String,
 }
 
@@ -132,6 +131,5 @@ pub struct Submit {
     /// The prompt. Blank or absent: nothing is queued.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub text: String,
 }

@@ -32,21 +32,13 @@ pub struct Config {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theme: Option<String>,
     /// Settings by extension name. Absent: none.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
-    #[schemars(with = "Option<BTreeMap<String, ExtensionConfig>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub extensions: BTreeMap<String, ExtensionConfig>,
     /// The user's decisions about project-local extensions, by extension directory. Written by zot.
     /// Absent: none yet.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
-    #[schemars(with = "Option<BTreeMap<String, Trust>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub trusted: BTreeMap<String, Trust>,
 }
 
@@ -73,12 +65,9 @@ pub enum Reasoning {
 pub struct ExtensionConfig {
     /// What happens when the extension fails, by the event that it intercepts. It can make the
     /// manifest's policy stricter, but not looser. Absent: the manifest's policy.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "BTreeMap::is_empty"
-    )]
-    #[schemars(with = "Option<BTreeMap<String, OnFailure>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, OnFailure>")]
     pub on_failure: BTreeMap<InterceptName, OnFailure>,
 }
 

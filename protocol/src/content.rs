@@ -33,7 +33,6 @@ pub struct TextContent {
     /// The text. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub text: String,
 }
 

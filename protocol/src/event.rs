@@ -21,20 +21,12 @@ use crate::{
 #[non_exhaustive]
 pub struct Subscribe {
     /// Events to be notified of, without a reply. Absent: none.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    #[schemars(with = "Option<Vec<EventName>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventName>,
     /// Events to intercept before they happen. Absent: none.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    #[schemars(with = "Option<Vec<InterceptName>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intercept: Vec<InterceptName>,
 }
 
@@ -105,24 +97,16 @@ pub struct UserMessageEvent {
     /// The message's text. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub text: String,
     /// The number of images attached to the message. Absent: 0.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "optional_integer",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "optional_integer")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub image_count: Option<u32>,
     /// Whether `text` was truncated to its size limit. Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
 }
 
@@ -159,12 +143,8 @@ pub struct ToolCallEvent {
     pub caller: Option<String>,
     /// Whether `tool_args` was replaced with `{}` because it was too large. Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
 }
 
@@ -215,12 +195,8 @@ pub struct ToolResultEvent {
     /// Whether `content` was truncated to its size limit and `tool_args` replaced with `{}`.
     /// Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
 }
 
@@ -232,16 +208,11 @@ pub struct AssistantMessageEvent {
     /// The text, as shown to the user. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub text: String,
     /// Whether `text` was truncated to its size limit. Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
 }
 
@@ -277,12 +248,8 @@ pub struct TurnEnd {
     pub error: Option<String>,
     /// Whether `error` was truncated to its size limit. Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
 }
 
@@ -295,15 +262,10 @@ pub struct CompactEvent {
     /// The summary. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub summary: String,
     /// Whether `summary` was truncated to its size limit. Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
 }

@@ -79,6 +79,5 @@ pub struct FrameError {
     /// What is wrong, in one line.
     #[new(into)]
     #[serde(default, deserialize_with = "crate::absent::or_default")]
-    #[schemars(with = "Option<String>")]
     pub message: String,
 }

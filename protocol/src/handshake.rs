@@ -48,12 +48,8 @@ pub struct Hello {
     /// `tool_cancel`, `call_tool` and `errors` enable the frames of those features. Unknown
     /// capabilities are ignored. Absent: none.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    #[schemars(with = "Option<Vec<Capability>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<Capability>,
 }
 
@@ -78,23 +74,19 @@ pub struct HelloAck {
     /// The host's own version. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub zot_version: String,
     /// The model provider in use, such as `anthropic`, `openai` or `demo`. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub provider: String,
     /// The model in use, as the provider names it. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub model: String,
     /// The user's working directory, as an absolute path. The extension's own working directory is
     /// `extension_dir`. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub cwd: String,
     /// The directory that contains the manifest, as an absolute path. Absent: the host is too old
     /// to report it.
@@ -111,34 +103,22 @@ pub struct HelloAck {
     /// The optional features that the host supports. Absent: none; the host is older.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    #[schemars(with = "Option<Vec<Capability>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<Capability>,
     /// The events that `subscribe.events` can name. Absent: the host is older and supports only
     /// `session_start`, `turn_start`, `tool_call`, `assistant_message` and `turn_end`.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    #[schemars(with = "Option<Vec<EventName>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub supported_events: Vec<EventName>,
     /// The events that `subscribe.intercept` can name. Absent: the host is older and supports only
     /// `tool_call`, `turn_start` and `assistant_message`.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    #[schemars(with = "Option<Vec<InterceptName>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub supported_intercepts: Vec<InterceptName>,
 }
 

@@ -43,13 +43,8 @@ pub struct EventIntercept {
     /// manifest sets `final`. Absent: false.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
-    #[serde(
-        default,
-        rename = "final",
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(rename = "final", skip_serializing_if = "is_false")]
     pub is_final: bool,
     /// The event that is about to happen.
     #[serde(flatten)]
@@ -125,7 +120,6 @@ pub struct AssistantMessageIntercept {
     /// The text, including changes by earlier interceptors. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub text: String,
 }
 
@@ -138,7 +132,6 @@ pub struct UserMessageIntercept {
     /// The text, including changes by earlier interceptors. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub text: String,
 }
 
@@ -176,17 +169,14 @@ pub struct BeforeAgentStart {
     /// The system prompt, including changes by earlier interceptors. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub system_prompt: String,
     /// The model provider in use. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub provider: String,
     /// The model in use. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub model: String,
 }
 
@@ -207,12 +197,8 @@ pub struct EventInterceptResponse {
     pub id: Id,
     /// Whether to block the event. Rewrites are then ignored. Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub block: bool,
     /// With `block`: why, for the model or the user. Without `block`: a line for the log. Absent:
     /// none.

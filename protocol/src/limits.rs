@@ -116,7 +116,6 @@ pub const TOOL_SCHEMA_WORK: u64 = 10_000_000;
 )]
 pub struct Limits {
     pub frame_bytes: usize,
-    pub rpc_line_bytes: usize,
     pub event_text_bytes: usize,
     pub call_tool_bytes: usize,
     pub call_tool_values: usize,
@@ -145,14 +144,12 @@ pub struct Limits {
     pub log_bytes: u64,
     pub note_bytes: usize,
     pub notes: usize,
-    pub panel_double_esc: Duration,
 }
 
 impl Default for Limits {
     fn default() -> Self {
         Self {
             frame_bytes: FRAME_BYTES,
-            rpc_line_bytes: RPC_LINE_BYTES,
             event_text_bytes: EVENT_TEXT_BYTES,
             call_tool_bytes: CALL_TOOL_BYTES,
             call_tool_values: CALL_TOOL_VALUES,
@@ -181,7 +178,6 @@ impl Default for Limits {
             log_bytes: LOG_BYTES,
             note_bytes: NOTE_BYTES,
             notes: NOTES,
-            panel_double_esc: PANEL_DOUBLE_ESC,
         }
     }
 }

@@ -53,12 +53,8 @@ pub struct Manifest {
     pub exec: String,
     /// Arguments for the program. Absent: none.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    #[schemars(with = "Option<Vec<String>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub args: Vec<String>,
     /// The programming language of the extension. Informational. Absent: unknown.
     #[new(default)]
@@ -83,12 +79,8 @@ pub struct Manifest {
     /// every event.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "InterceptPolicies::is_empty"
-    )]
-    #[schemars(with = "Option<InterceptPolicies>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "InterceptPolicies::is_empty")]
     pub intercept: InterceptPolicies,
     /// What the extension can access. Everything that is not granted is denied. Absent: everything
     /// the user can access.
@@ -111,28 +103,19 @@ impl Manifest {
 #[non_exhaustive]
 pub struct Timeouts {
     /// Timeout from the start to `hello`. Absent: 30,000.
-    #[serde(
-        default,
-        deserialize_with = "optional_integer",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "optional_integer")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = limits::HELLO_MS.0, max = limits::HELLO_MS.1))]
     pub hello_ms: Option<u32>,
     /// Timeout from a `tool_call`, or its last `tool_progress`, to the `tool_result`. Absent:
     /// 60,000.
-    #[serde(
-        default,
-        deserialize_with = "optional_integer",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "optional_integer")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = limits::TOOL_MS.0, max = limits::TOOL_MS.1))]
     pub tool_ms: Option<u32>,
     /// Timeout from an `event_intercept` to its response. Absent: 5,000.
-    #[serde(
-        default,
-        deserialize_with = "optional_integer",
-        skip_serializing_if = "Option::is_none"
-    )]
+    #[serde(default, deserialize_with = "optional_integer")]
+    #[serde(skip_serializing_if = "Option::is_none")]
     #[schemars(range(min = limits::INTERCEPT_MS.0, max = limits::INTERCEPT_MS.1))]
     pub intercept_ms: Option<u32>,
 }
@@ -169,18 +152,12 @@ impl InterceptPolicies {
 pub struct InterceptPolicy {
     /// What happens to the intercepted event if the extension fails. Absent: `allow`.
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<OnFailure>")]
     pub on_failure: OnFailure,
     /// Whether the extension is asked again after the whole chain if other interceptors changed the
     /// event. It can then only allow or block. Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        rename = "final",
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(rename = "final", skip_serializing_if = "is_false")]
     pub is_final: bool,
 }
 

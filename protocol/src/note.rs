@@ -35,7 +35,6 @@ pub struct Notify {
     /// The line to show. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub message: String,
 }
 

@@ -24,12 +24,8 @@ pub struct Panel {
     pub title: Option<String>,
     /// The body, one string per line; long lines are truncated. Absent: empty.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    #[schemars(with = "Option<Vec<String>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub lines: Vec<String>,
     /// A muted last line, such as a list of keys. Absent: none.
     #[new(default)]
@@ -38,12 +34,8 @@ pub struct Panel {
     /// Whether Esc is sent to the extension as a key instead of closing the panel. A second Esc
     /// within 500 ms closes it anyway. Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub capture_esc: bool,
 }
 

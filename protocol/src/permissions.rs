@@ -20,43 +20,30 @@ pub struct Permissions {
     /// File access. The extension's own directory, its `data_dir`, and the system's libraries and
     /// interpreters are always readable. Absent: nothing else.
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<FsPermissions>")]
     pub fs: FsPermissions,
     /// Network access: `true`, or a list of TCP ports that it can connect to. Absent: none.
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<Net>")]
     pub net: Net,
     /// Environment variables passed to the extension, in addition to the basic ones (`PATH`,
     /// `HOME`, `LANG`, …). Absent: none.
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(schema_with = "env_names")]
+    #[schemars(inner(regex(pattern = pattern::ENV_NAME)))]
     pub env: Vec<String>,
     /// Names of the tools that it can call with `call_tool`. They run with the user's permissions,
     /// not the extension's: granting `bash` grants everything the user can do. Absent: none.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    #[schemars(schema_with = "tool_names")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[schemars(inner(regex(pattern = pattern::TOOL_NAME)))]
     pub tools: Vec<String>,
     /// Events that it can rewrite when it intercepts them. Intercepting and blocking need no
     /// permission. Absent: none.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "Vec::is_empty"
-    )]
-    #[schemars(with = "Option<Vec<InterceptName>>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intercept: Vec<InterceptName>,
     /// Whether it can submit prompts, with `submit` or with the command action `prompt`. Absent:
     /// false.
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub submit: bool,
 }
 
@@ -69,12 +56,12 @@ pub struct FsPermissions {
     /// directory), `$data` (its data directory) or `.` (its own directory), and must not contain
     /// `..`. Absent: none.
     #[serde(default, deserialize_with = "granted_paths")]
-    #[schemars(schema_with = "paths")]
+    #[schemars(inner(regex(pattern = pattern::GRANTED_PATH)))]
     pub read: Vec<String>,
     /// Paths that it can read and write, in the same format. Its data directory is always included.
     /// Absent: none.
     #[serde(default, deserialize_with = "granted_paths")]
-    #[schemars(schema_with = "paths")]
+    #[schemars(inner(regex(pattern = pattern::GRANTED_PATH)))]
     pub write: Vec<String>,
 }
 
@@ -98,27 +85,6 @@ fn normalise(path: &str) -> Option<String> {
     Some(match parts[..] {
         [""] if path.starts_with('/') => "/".to_owned(),
         _ => parts.join("/"),
-    })
-}
-
-fn paths(_: &mut SchemaGenerator) -> Schema {
-    schemars::json_schema!({
-        "type": ["array", "null"],
-        "items": { "type": "string", "pattern": pattern::GRANTED_PATH },
-    })
-}
-
-fn env_names(_: &mut SchemaGenerator) -> Schema {
-    schemars::json_schema!({
-        "type": ["array", "null"],
-        "items": { "type": "string", "pattern": pattern::ENV_NAME },
-    })
-}
-
-fn tool_names(_: &mut SchemaGenerator) -> Schema {
-    schemars::json_schema!({
-        "type": ["array", "null"],
-        "items": { "type": "string", "pattern": pattern::TOOL_NAME },
     })
 }
 

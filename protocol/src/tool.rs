@@ -41,23 +41,15 @@ pub struct RegisterTool {
     /// host a call is an error. Absent: false.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub interactive: bool,
     /// Whether the host validates the arguments against `schema` and reports an error to the model
     /// if they are invalid. Absent: false; the extension validates them itself.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub strict: bool,
 }
 
@@ -96,12 +88,8 @@ pub struct ToolResult {
     pub content: Vec<Content>,
     /// Whether the call failed. Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub is_error: bool,
     /// The result as structured data, validated against the tool's `output_schema`. Absent: none.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
@@ -123,7 +111,6 @@ pub struct ToolProgress {
     /// The line to show. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub text: String,
 }
 
@@ -196,11 +183,7 @@ pub struct CallToolResult {
     pub is_error: bool,
     /// Whether the result was truncated to its size limit. Absent: false.
     #[new(default)]
-    #[serde(
-        default,
-        deserialize_with = "or_default",
-        skip_serializing_if = "is_false"
-    )]
-    #[schemars(with = "Option<bool>")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "is_false")]
     pub truncated: bool,
 }

@@ -33,14 +33,11 @@ pub use output::output;
 pub use refusal::{Refusal, RefusalKind};
 pub use tool_schema::{Mismatch, SchemaError, ToolSchema};
 
-use self::{plain::plain, rules::Rule};
+use self::rules::Rule;
 use crate::{
     Config, FromExtension, FromHost, Manifest, Object, limits, rpc,
     schema::{self, Frames},
 };
-
-/// Maximum length of a reason, in characters.
-const REASON_CHARS: usize = 300;
 
 /// Sets of frames that can be validated. Each schema is compiled once.
 pub trait Validated: Frames + sealed::Compiled {}
@@ -111,7 +108,7 @@ pub fn frame<F: Validated>(line: &[u8]) -> Result<F, Refusal> {
     }
     // Decoding consumes the value to avoid copying large strings. If it fails, parse again.
     F::decode(&name, value).map_err(|error| {
-        let refusal = Refusal::invalid("", plain(&error.to_string(), REASON_CHARS));
+        let refusal = Refusal::undecodable(&error);
         match json::parse(line) {
             Ok(Value::Object(object)) => refusal.of(&object),
             _ => refusal,
@@ -226,10 +223,7 @@ pub fn manifest(bytes: &[u8]) -> Result<(Manifest, Vec<String>), Refusal> {
     rules::MANIFEST.unknown_fields(&value, "", &mut unknown);
     match serde_json::from_value(value) {
         Ok(manifest) => Ok((manifest, unknown)),
-        Err(error) => Err(Refusal::invalid(
-            "",
-            plain(&error.to_string(), REASON_CHARS),
-        )),
+        Err(error) => Err(Refusal::undecodable(&error)),
     }
 }
 
@@ -266,10 +260,7 @@ pub fn config(bytes: &[u8]) -> (Config, Vec<Refusal>) {
     match serde_json::from_value(value) {
         Ok(config) => (config, refused),
         Err(error) => {
-            refused.push(Refusal::invalid(
-                "",
-                plain(&error.to_string(), REASON_CHARS),
-            ));
+            refused.push(Refusal::undecodable(&error));
             (Config::default(), refused)
         }
     }

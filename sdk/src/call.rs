@@ -5,12 +5,13 @@ use std::{
     future::Future,
     pin::Pin,
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
     },
     task::{self, Poll},
 };
 
+use parking_lot::Mutex;
 use zot_protocol::{CallToolCancel, CallToolResult, Capability, Id, Object};
 
 use crate::{
@@ -63,8 +64,7 @@ pub(crate) struct Calls {
 
 impl Calls {
     fn take(&self, id: &Id) -> Option<Once<Outcome>> {
-        let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
-        waiting.remove(id)
+        self.waiting.lock().remove(id)
     }
 
     pub(crate) fn answered(&self, result: CallToolResult) {
@@ -75,8 +75,7 @@ impl Calls {
 
     /// Fails all pending calls.
     pub(crate) fn close(&self) {
-        let waiting = self.waiting.lock();
-        let all = std::mem::take(&mut *waiting.unwrap_or_else(PoisonError::into_inner));
+        let all = std::mem::take(&mut *self.waiting.lock());
         for outcome in all.into_values() {
             outcome.set(Err(CallError::Closed));
         }
@@ -101,10 +100,9 @@ impl CallTool {
         if shared.host().capabilities.contains(&Capability::CallTool) {
             let mut call = zot_protocol::CallTool::new(id.clone(), name, args);
             call.parent_id.clone_from(&context.parent);
-            let waiting = shared.calls.waiting.lock();
-            waiting
-                .unwrap_or_else(PoisonError::into_inner)
-                .insert(id.clone(), outcome.clone());
+            let mut waiting = shared.calls.waiting.lock();
+            waiting.insert(id.clone(), outcome.clone());
+            drop(waiting);
             if let Err(unsent) = shared.wire.send(call) {
                 outcome.set(Err(CallError::Unsent(unsent.to_string())));
             }

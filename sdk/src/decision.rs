@@ -62,28 +62,9 @@ use zot_protocol::{
 /// ```
 #[derive(Debug, Clone, PartialEq)]
 pub struct Decision<Event> {
-    kind: DecisionKind,
+    /// The response, without its id.
+    response: EventInterceptResponse,
     event: PhantomData<fn(Event)>,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum DecisionKind {
-    Allow,
-    Block(String),
-    Rewrite(Change),
-}
-
-/// The replacement value, in the response field of its event.
-#[derive(Debug, Clone, PartialEq)]
-pub enum Change {
-    /// For a tool call.
-    Args(Object),
-    /// For a message.
-    Text(String),
-    /// For a tool's result.
-    Content(Vec<Content>),
-    /// For a session.
-    SystemPrompt(String),
 }
 
 mod sealed {
@@ -101,91 +82,67 @@ pub trait Rewrites: sealed::Sealed {
     type To;
 
     #[doc(hidden)]
-    fn change(to: Self::To) -> Change;
+    fn rewrite(response: &mut EventInterceptResponse, to: Self::To);
 }
 
-impl sealed::Sealed for ToolCallIntercept {}
-impl sealed::Sealed for TurnStartIntercept {}
-impl sealed::Sealed for AssistantMessageIntercept {}
-impl sealed::Sealed for UserMessageIntercept {}
-impl sealed::Sealed for ToolResultIntercept {}
-impl sealed::Sealed for BeforeAgentStart {}
-
-impl Blocks for ToolCallIntercept {}
-impl Blocks for TurnStartIntercept {}
-impl Blocks for AssistantMessageIntercept {}
-impl Blocks for UserMessageIntercept {}
-impl Blocks for ToolResultIntercept {}
-
-impl Rewrites for ToolCallIntercept {
-    type To = Object;
-
-    fn change(to: Object) -> Change {
-        Change::Args(to)
-    }
+macro_rules! intercepted {
+    ($( $Event:ty $(: $Trait:ident)?; )*) => {
+        $(
+            impl sealed::Sealed for $Event {}
+            $( impl $Trait for $Event {} )?
+        )*
+    };
+}
+intercepted! {
+    ToolCallIntercept: Blocks;
+    TurnStartIntercept: Blocks;
+    AssistantMessageIntercept: Blocks;
+    UserMessageIntercept: Blocks;
+    ToolResultIntercept: Blocks;
+    BeforeAgentStart;
 }
 
-impl Rewrites for AssistantMessageIntercept {
-    type To = String;
+/// Names the field of the response that holds the replacement for each event.
+macro_rules! rewrites {
+    ($( $Event:ty => $field:ident: $To:ty; )*) => {
+        $(
+            impl Rewrites for $Event {
+                type To = $To;
 
-    fn change(to: String) -> Change {
-        Change::Text(to)
-    }
+                fn rewrite(response: &mut EventInterceptResponse, to: $To) {
+                    response.$field = Some(to);
+                }
+            }
+        )*
+    };
 }
-
-impl Rewrites for UserMessageIntercept {
-    type To = String;
-
-    fn change(to: String) -> Change {
-        Change::Text(to)
-    }
-}
-
-impl Rewrites for ToolResultIntercept {
-    type To = Vec<Content>;
-
-    fn change(to: Vec<Content>) -> Change {
-        Change::Content(to)
-    }
-}
-
-impl Rewrites for BeforeAgentStart {
-    type To = String;
-
-    fn change(to: String) -> Change {
-        Change::SystemPrompt(to)
-    }
+rewrites! {
+    ToolCallIntercept => modified_args: Object;
+    AssistantMessageIntercept => replace_text: String;
+    UserMessageIntercept => replace_text: String;
+    ToolResultIntercept => replace_content: Vec<Content>;
+    BeforeAgentStart => system_prompt: String;
 }
 
 impl<Event> Decision<Event> {
     /// Allows the event unchanged.
     pub fn allow() -> Self {
-        Self::of(DecisionKind::Allow)
-    }
-
-    fn of(kind: DecisionKind) -> Self {
-        let event = PhantomData;
-        Self { kind, event }
-    }
-
-    pub(crate) fn frame(self, id: Id) -> EventInterceptResponse {
-        let mut frame = EventInterceptResponse::new(id);
-        match self.kind {
-            DecisionKind::Allow => {}
-            DecisionKind::Block(reason) => {
-                frame.block = true;
-                frame.reason = Some(reason);
-            }
-            DecisionKind::Rewrite(Change::Args(args)) => frame.modified_args = Some(args),
-            DecisionKind::Rewrite(Change::Text(text)) => frame.replace_text = Some(text),
-            DecisionKind::Rewrite(Change::Content(content)) => {
-                frame.replace_content = Some(content);
-            }
-            DecisionKind::Rewrite(Change::SystemPrompt(prompt)) => {
-                frame.system_prompt = Some(prompt);
-            }
+        Self {
+            response: EventInterceptResponse::new(""),
+            event: PhantomData,
         }
-        frame
+    }
+
+    fn blocked(reason: &impl Display) -> Self {
+        let mut decision = Self::allow();
+        decision.response.block = true;
+        decision.response.reason = Some(reason.to_string());
+        decision
+    }
+
+    pub(crate) fn frame(mut self, id: Id) -> EventInterceptResponse {
+        self.response.id = id;
+        self.response
     }
 }
 
@@ -193,7 +150,7 @@ impl<Event: Blocks> Decision<Event> {
     /// Blocks the event. The reason is shown to the model for a tool call or result, otherwise to
     /// the user.
     pub fn block(reason: impl Display) -> Self {
-        Self::of(DecisionKind::Block(reason.to_string()))
+        Self::blocked(&reason)
     }
 }
 
@@ -202,13 +159,15 @@ impl<Event: Rewrites> Decision<Event> {
     /// of a result, or the system prompt of a session. For an assistant message, `""` is not a
     /// rewrite.
     pub fn rewrite(to: impl Into<Event::To>) -> Self {
-        Self::of(DecisionKind::Rewrite(Event::change(to.into())))
+        let mut decision = Self::allow();
+        Event::rewrite(&mut decision.response, to.into());
+        decision
     }
 }
 
 /// An error blocks. [`BeforeAgentStart`] cannot be blocked, so the host ignores the error.
 impl<Event, E: Display> From<Result<Decision<Event>, E>> for Decision<Event> {
     fn from(result: Result<Decision<Event>, E>) -> Self {
-        result.unwrap_or_else(|error| Self::of(DecisionKind::Block(error.to_string())))
+        result.unwrap_or_else(|error| Self::blocked(&error))
     }
 }

@@ -2,11 +2,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         mpsc::{self, SyncSender, TrySendError},
     },
     thread,
 };
+
+use parking_lot::Mutex;
 
 use crate::request::{Requests, Working};
 
@@ -34,7 +36,7 @@ impl Lane {
 
     /// Queues a job.
     pub(crate) fn push(&self, job: impl FnOnce() + Send + 'static) {
-        let mut sender = self.sender.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut sender = self.sender.lock();
         if sender.is_none() {
             *sender = self.start();
         }

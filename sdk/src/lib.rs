@@ -49,7 +49,6 @@ mod extension;
 mod lane;
 mod offers;
 mod once;
-mod open_panels;
 mod output;
 mod reply;
 mod request;

@@ -1,10 +1,12 @@
 //! A value that is set once and waited for, by a thread or by a future.
 
 use std::{
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    sync::Arc,
     task::{Context, Poll, Waker},
-    time::{Duration, Instant},
+    time::Duration,
 };
+
+use parking_lot::{Condvar, Mutex};
 
 /// A slot for one value, shared by its clones.
 #[derive(Debug)]
@@ -38,13 +40,9 @@ impl<T: Clone> Once<T> {
         Self(Arc::new(Inner { state, set }))
     }
 
-    fn state(&self) -> MutexGuard<'_, OnceState<T>> {
-        self.0.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Sets the value, unless it is set already.
     pub(crate) fn set(&self, value: T) {
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         if state.value.is_some() {
             return;
         }
@@ -56,35 +54,30 @@ impl<T: Clone> Once<T> {
     }
 
     pub(crate) fn get(&self) -> Option<T> {
-        self.state().value.clone()
+        self.0.state.lock().value.clone()
     }
 
     /// Waits for the value.
     pub(crate) fn wait(&self) -> T {
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         loop {
             if let Some(value) = &state.value {
                 return value.clone();
             }
-            let waited = self.0.set.wait(state);
-            state = waited.unwrap_or_else(PoisonError::into_inner);
+            self.0.set.wait(&mut state);
         }
     }
 
     /// Waits for the value, up to `at_most`.
     pub(crate) fn wait_for(&self, at_most: Duration) -> Option<T> {
-        let start = Instant::now();
-        let mut state = self.state();
-        while state.value.is_none() {
-            let left = at_most.checked_sub(start.elapsed())?;
-            let waited = self.0.set.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let mut state = self.0.state.lock();
+        let is_unset = |state: &mut OnceState<T>| state.value.is_none();
+        self.0.set.wait_while_for(&mut state, is_unset, at_most);
         state.value.clone()
     }
 
     pub(crate) fn poll(&self, context: &mut Context<'_>) -> Poll<T> {
-        let mut state = self.state();
+        let mut state = self.0.state.lock();
         match &state.value {
             Some(value) => Poll::Ready(value.clone()),
             None => {

@@ -35,77 +35,64 @@ use zot_protocol::{Action, CommandResponse, Id, Panel};
 /// Reply::prompt("do it").insert("and this");
 /// ```
 #[derive(Debug, Clone, PartialEq)]
-pub struct Reply(ReplyKind);
-
-#[derive(Debug, Clone, PartialEq)]
-enum ReplyKind {
-    Prompt(String),
-    Insert(String),
-    Display(String),
-    Noop,
-    OpenPanel(Panel),
-    Error(String),
+pub struct Reply {
+    /// The response, without its id.
+    response: CommandResponse,
 }
 
 impl Reply {
+    fn new(action: Action) -> Self {
+        let mut response = CommandResponse::new("");
+        response.action = Some(action);
+        Self { response }
+    }
+
     /// Submits text as the user's next message, which the model answers.
     pub fn prompt(text: impl Into<String>) -> Self {
-        Self(ReplyKind::Prompt(text.into()))
+        let mut reply = Self::new(Action::Prompt);
+        reply.response.prompt = Some(text.into());
+        reply
     }
 
     /// Inserts text into the editor at the cursor.
     pub fn insert(text: impl Into<String>) -> Self {
-        Self(ReplyKind::Insert(text.into()))
+        let mut reply = Self::new(Action::Insert);
+        reply.response.insert = Some(text.into());
+        reply
     }
 
     /// Shows text once in the chat, but not in the transcript. The model does not see it.
     pub fn display(text: impl Into<String>) -> Self {
-        Self(ReplyKind::Display(text.into()))
+        let mut reply = Self::new(Action::Display);
+        reply.response.display = Some(text.into());
+        reply
     }
 
     /// Does nothing.
     pub fn noop() -> Self {
-        Self(ReplyKind::Noop)
+        Self::new(Action::Noop)
     }
 
     /// Opens a panel. Its keys go to the handler registered with
     /// [`Extension::panel`](crate::Extension::panel) for its id.
     pub fn open_panel(panel: Panel) -> Self {
-        Self(ReplyKind::OpenPanel(panel))
+        let mut reply = Self::new(Action::OpenPanel);
+        reply.response.open_panel = Some(panel);
+        reply
     }
 
     /// Shows an error to the user.
     pub fn error(why: impl Display) -> Self {
-        Self(ReplyKind::Error(why.to_string()))
+        let why = why.to_string();
+        let mut reply = Self::noop();
+        // A host ignores an empty error.
+        reply.response.error = Some(if why.is_empty() { "failed".into() } else { why });
+        reply
     }
 
-    pub(crate) fn frame(self, id: Id) -> CommandResponse {
-        let mut frame = CommandResponse::new(id);
-        match self.0 {
-            ReplyKind::Prompt(text) => {
-                frame.action = Some(Action::Prompt);
-                frame.prompt = Some(text);
-            }
-            ReplyKind::Insert(text) => {
-                frame.action = Some(Action::Insert);
-                frame.insert = Some(text);
-            }
-            ReplyKind::Display(text) => {
-                frame.action = Some(Action::Display);
-                frame.display = Some(text);
-            }
-            ReplyKind::Noop => frame.action = Some(Action::Noop),
-            ReplyKind::OpenPanel(panel) => {
-                frame.action = Some(Action::OpenPanel);
-                frame.open_panel = Some(panel);
-            }
-            ReplyKind::Error(why) => {
-                frame.action = Some(Action::Noop);
-                // A host ignores an empty error.
-                frame.error = Some(if why.is_empty() { "failed".into() } else { why });
-            }
-        }
-        frame
+    pub(crate) fn frame(mut self, id: Id) -> CommandResponse {
+        self.response.id = id;
+        self.response
     }
 }
 

@@ -1,11 +1,8 @@
 //! Guarantees exactly one reply per request.
 
-use std::{
-    collections::HashMap,
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
-    time::{Duration, Instant},
-};
+use std::{collections::HashMap, sync::Arc, time::Duration};
 
+use parking_lot::{Condvar, Mutex};
 use zot_protocol::{EventInterceptResponse, FromExtension, Id};
 
 use crate::{once::Once, output::ToolOutput, reply::Reply, wire::Wire};
@@ -48,10 +45,6 @@ struct RequestState {
 }
 
 impl Requests {
-    fn state(&self) -> MutexGuard<'_, RequestState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Opens a request. Returns `None` if one with the same id is already open.
     pub(crate) fn open(
         self: &Arc<Self>,
@@ -60,7 +53,7 @@ impl Requests {
         wire: &Arc<Wire>,
     ) -> Option<Request> {
         let cancelled = Once::new();
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.open.contains_key(id) {
             return None;
         }
@@ -77,13 +70,13 @@ impl Requests {
 
     /// Registers background work to wait for at shutdown.
     pub(crate) fn work(self: &Arc<Self>) -> Working {
-        self.state().working += 1;
+        self.state.lock().working += 1;
         Working(Arc::clone(self))
     }
 
     /// Cancels a request.
     pub(crate) fn cancel(&self, id: &Id) {
-        let cancelled = self.state().open.get(id).map(|(_, it)| it.clone());
+        let cancelled = self.state.lock().open.get(id).map(|(_, it)| it.clone());
         if let Some(cancelled) = cancelled {
             cancelled.set(());
         }
@@ -91,7 +84,8 @@ impl Requests {
 
     pub(crate) fn cancel_all(&self) {
         let all: Vec<_> = self
-            .state()
+            .state
+            .lock()
             .open
             .values()
             .map(|(_, it)| it.clone())
@@ -103,20 +97,14 @@ impl Requests {
 
     /// Waits until nothing is pending or the deadline has passed.
     pub(crate) fn wait_until_idle(&self, at_most: Duration) {
-        let start = Instant::now();
-        let mut state = self.state();
-        while state.working > 0 {
-            let Some(left) = at_most.checked_sub(start.elapsed()) else {
-                return;
-            };
-            let waited = self.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
-        }
+        let is_busy = |state: &mut RequestState| state.working > 0;
+        self.changed
+            .wait_while_for(&mut self.state.lock(), is_busy, at_most);
     }
 
     /// Takes all open requests, so that their handlers can no longer reply.
     pub(crate) fn take_open(&self) -> Vec<(Id, RequestKind)> {
-        let open = std::mem::take(&mut self.state().open);
+        let open = std::mem::take(&mut self.state.lock().open);
         open.into_iter().map(|(id, (kind, _))| (id, kind)).collect()
     }
 }
@@ -126,7 +114,7 @@ pub(crate) struct Working(Arc<Requests>);
 
 impl Drop for Working {
     fn drop(&mut self) {
-        self.0.state().working -= 1;
+        self.0.state.lock().working -= 1;
         self.0.changed.notify_all();
     }
 }
@@ -162,7 +150,7 @@ impl Request {
 
     fn send(&self, frame: FromExtension) {
         // Do not hold the lock while writing: the host may not be reading.
-        let mine = self.working.0.state().open.remove(&self.id).is_some();
+        let mine = self.working.0.state.lock().open.remove(&self.id).is_some();
         if !mine {
             return;
         }
@@ -183,36 +171,10 @@ impl Drop for Request {
 
 #[cfg(test)]
 mod tests {
-    use std::io::{self, Write};
-
     use zot_protocol::{Tagged, ToolResult};
 
     use super::*;
-
-    #[derive(Clone, Default)]
-    struct Written(Arc<Mutex<Vec<u8>>>);
-
-    impl Written {
-        fn frames(&self) -> Vec<FromExtension> {
-            let bytes = self.0.lock().expect("not poisoned");
-            let lines = bytes
-                .split(|byte| *byte == b'\n')
-                .filter(|it| !it.is_empty());
-            lines
-                .map(|line| serde_json::from_slice(line).expect("parse a frame"))
-                .collect()
-        }
-    }
-
-    impl Write for Written {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("not poisoned").write(bytes)
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::wire::tests::Written;
 
     fn opened(kind: RequestKind) -> (Written, Arc<Requests>, Request) {
         let written = Written::default();

@@ -20,7 +20,7 @@ use std::{
     io::{self, BufReader, Read, Write},
     ops::Deref,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicU64, Ordering},
         mpsc::{self, Receiver, Sender},
     },
@@ -28,6 +28,7 @@ use std::{
     time::{Duration, Instant},
 };
 
+use parking_lot::{Condvar, Mutex};
 use zot_protocol::{
     CallToolResult, Capability, CommandInvoked, CommandResponse, Event, EventIntercept,
     EventInterceptResponse, FromExtension, FromHost, HelloAck, Id, Intercept, Key, Object,
@@ -64,12 +65,6 @@ struct ReceivedState {
     answer_call: Option<AnswerCall>,
 }
 
-impl Received {
-    fn state(&self) -> MutexGuard<'_, ReceivedState> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 impl TestHost {
     /// Starts an extension and waits until it is ready.
     pub fn start(extension: Extension) -> Self {
@@ -100,7 +95,7 @@ impl TestHost {
             let ended = Arc::clone(&output.received);
             let input = BufReader::new(Input::new(lines));
             extension.start(output).run(input);
-            ended.state().ended = true;
+            ended.state.lock().ended = true;
             ended.changed.notify_all();
         });
         let host = Self {
@@ -123,7 +118,7 @@ impl TestHost {
 
     /// Returns every frame that the extension has sent so far.
     pub fn frames(&self) -> Vec<FromExtension> {
-        self.received.state().frames.clone()
+        self.received.state.lock().frames.clone()
     }
 
     /// Returns the registered commands.
@@ -144,7 +139,8 @@ impl TestHost {
 
     fn all<T>(&self, pick: impl Fn(&FromExtension) -> Option<T>) -> Vec<T> {
         self.received
-            .state()
+            .state
+            .lock()
             .frames
             .iter()
             .filter_map(pick)
@@ -153,20 +149,18 @@ impl TestHost {
 
     /// Waits for a frame that `pick` accepts, including earlier frames.
     pub fn wait_for<T>(&self, pick: impl Fn(&FromExtension) -> Option<T>) -> T {
-        let start = Instant::now();
-        let mut state = self.received.state();
+        let deadline = Instant::now() + HANG;
+        let mut state = self.received.state.lock();
         loop {
             if let Some(found) = state.frames.iter().find_map(&pick) {
                 return found;
             }
-            let left = HANG.saturating_sub(start.elapsed());
             assert!(
-                !left.is_zero() && !state.ended,
+                Instant::now() < deadline && !state.ended,
                 "the frame was not sent; received: {:#?}",
                 state.frames
             );
-            let waited = self.received.changed.wait_timeout(state, left);
-            state = waited.unwrap_or_else(PoisonError::into_inner).0;
+            self.received.changed.wait_until(&mut state, deadline);
         }
     }
 
@@ -296,7 +290,7 @@ impl TestHost {
         &self,
         answer: impl Fn(&zot_protocol::CallTool) -> ToolOutput + Send + 'static,
     ) {
-        self.received.state().answer_call = Some(Box::new(answer));
+        self.received.state.lock().answer_call = Some(Box::new(answer));
     }
 
     /// Shuts the extension down, waits until it has exited, and returns every frame it sent.
@@ -395,7 +389,7 @@ impl Output {
     fn receive(&self, line: &[u8]) {
         let frame: FromExtension =
             serde_json::from_slice(line).expect("every line is a valid frame");
-        let mut state = self.received.state();
+        let mut state = self.received.state.lock();
         if let FromExtension::CallTool(call) = &frame
             && let Some(answer) = &state.answer_call
         {

@@ -1,13 +1,9 @@
 //! The writer shared by all threads. It writes complete lines, one at a time.
 
-use std::{
-    io::Write,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::{collections::HashSet, io::Write};
 
+use parking_lot::Mutex;
 use zot_protocol::{FromExtension, PanelId, limits::FRAME_BYTES};
-
-use crate::open_panels::OpenPanels;
 
 /// Why a frame was not sent.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
@@ -26,7 +22,7 @@ pub(crate) struct Wire(Mutex<Out>);
 struct Out {
     write: Box<dyn Write + Send>,
     closed: bool,
-    panels: OpenPanels,
+    open_panels: HashSet<PanelId>,
 }
 
 impl Wire {
@@ -34,7 +30,7 @@ impl Wire {
         Self(Mutex::new(Out {
             write: Box::new(write),
             closed: false,
-            panels: OpenPanels::default(),
+            open_panels: HashSet::new(),
         }))
     }
 
@@ -46,32 +42,46 @@ impl Wire {
     /// Writes several frames at once. Drops them if one is about a panel that is not open.
     pub(crate) fn send_all(&self, frames: &[FromExtension]) -> Result<(), Unsent> {
         let lines = lines(frames)?;
-        let mut out = self.out();
-        let pass = frames.iter().all(|frame| out.panels.pass(frame));
+        let mut out = self.0.lock();
+        let pass = frames.iter().all(|frame| out.passes(frame));
         if pass { out.write(&lines) } else { Ok(()) }
     }
 
     /// Records that the host closed a panel.
     pub(crate) fn panel_closed(&self, id: &PanelId) {
-        self.out().panels.close(id);
+        self.0.lock().open_panels.remove(id);
     }
 
     /// Writes the last frame. Later frames are not sent.
     pub(crate) fn send_last(&self, frame: impl Into<FromExtension>) {
-        let mut out = self.out();
+        let mut out = self.0.lock();
         if let Ok(line) = lines(&[frame.into()]) {
             // The connection is closing, so there is no one to report an error to.
             let _ = out.write(&line);
         }
         out.closed = true;
     }
-
-    fn out(&self) -> MutexGuard<'_, Out> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 impl Out {
+    /// Records what a frame opens or closes. Returns false for a frame about a panel that is not
+    /// open: a tool may redraw its panel without knowing whether it is open, and a key may cross
+    /// the close on the wire.
+    fn passes(&mut self, frame: &FromExtension) -> bool {
+        let opened = match frame {
+            FromExtension::OpenPanel(open) => Some(&open.panel),
+            FromExtension::CommandResponse(response) => response.open_panel.as_ref(),
+            FromExtension::PanelRender(render) => {
+                return self.open_panels.contains(&render.panel_id);
+            }
+            FromExtension::PanelClose(close) => return self.open_panels.remove(&close.panel_id),
+            _ => None,
+        };
+        self.open_panels
+            .extend(opened.map(|panel| panel.id.clone()));
+        true
+    }
+
     fn write(&mut self, lines: &[u8]) -> Result<(), Unsent> {
         if self.closed {
             return Err(Unsent::Closed);
@@ -104,8 +114,8 @@ fn lines(frames: &[FromExtension]) -> Result<Vec<u8>, Unsent> {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::io;
+pub(crate) mod tests {
+    use std::{io, sync::Arc};
 
     use zot_protocol::{
         CommandResponse, OpenPanel, Panel, PanelClose, PanelRender, Ready, ShutdownAck, Submit,
@@ -113,13 +123,22 @@ mod tests {
 
     use super::*;
 
+    /// An output that keeps what was written.
     #[derive(Clone, Default)]
-    struct Buffer(std::sync::Arc<Mutex<Vec<u8>>>);
+    pub(crate) struct Written(Arc<Mutex<Vec<u8>>>);
 
-    impl Write for Buffer {
+    impl Written {
+        /// Takes the frames written since the last call.
+        pub(crate) fn frames(&self) -> Vec<FromExtension> {
+            let bytes = std::mem::take(&mut *self.0.lock());
+            let frames = serde_json::Deserializer::from_slice(&bytes).into_iter();
+            frames.map(|frame| frame.expect("a frame")).collect()
+        }
+    }
+
+    impl Write for Written {
         fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().expect("not poisoned").extend(bytes);
-            Ok(bytes.len())
+            self.0.lock().write(bytes)
         }
 
         fn flush(&mut self) -> io::Result<()> {
@@ -129,27 +148,23 @@ mod tests {
 
     #[test]
     fn no_frame_is_sent_after_the_last_one() {
-        let buffer = Buffer::default();
-        let wire = Wire::new(buffer.clone());
+        let written = Written::default();
+        let wire = Wire::new(written.clone());
         assert_eq!(wire.send(Ready::default()), Ok(()));
         wire.send_last(ShutdownAck::default());
         assert_eq!(wire.send(Ready::default()), Err(Unsent::Closed));
-        let text = String::from_utf8(buffer.0.lock().expect("not poisoned").clone());
-        assert_eq!(
-            text.expect("UTF-8"),
-            "{\"type\":\"ready\"}\n{\"type\":\"shutdown_ack\"}\n"
-        );
+        let text = String::from_utf8_lossy(&written.0.lock()).into_owned();
+        assert_eq!(text, "{\"type\":\"ready\"}\n{\"type\":\"shutdown_ack\"}\n");
     }
 
     #[test]
     fn a_panel_is_drawn_only_while_it_is_open() {
-        let buffer = Buffer::default();
-        let wire = Wire::new(buffer.clone());
-        let lines = || {
-            let bytes = std::mem::take(&mut *buffer.0.lock().expect("not poisoned"));
-            String::from_utf8_lossy(&bytes).lines().count()
+        let written = Written::default();
+        let wire = Wire::new(written.clone());
+        let draw = || {
+            let sent = wire.send(PanelRender::new("list"));
+            sent.map(|()| written.frames().len())
         };
-        let draw = || wire.send(PanelRender::new("list")).map(|()| lines());
         assert_eq!(draw(), Ok(0), "never opened");
         assert_eq!(wire.send(OpenPanel::new(Panel::new("list"))), Ok(()));
         assert_eq!((draw(), draw()), (Ok(2), Ok(1)));
@@ -165,8 +180,8 @@ mod tests {
 
     #[test]
     fn a_frame_at_the_limit_is_sent_and_one_byte_more_is_not() {
-        let buffer = Buffer::default();
-        let wire = Wire::new(buffer.clone());
+        let written = Written::default();
+        let wire = Wire::new(written.clone());
         let around = r#"{"type":"submit","text":""}"#.len();
         let fits = "x".repeat(FRAME_BYTES - around);
         let over = format!("{fits}x");
@@ -174,10 +189,7 @@ mod tests {
             wire.send(Submit::new(over)),
             Err(Unsent::TooLarge(FRAME_BYTES + 1))
         );
-        assert!(
-            buffer.0.lock().expect("not poisoned").is_empty(),
-            "nothing was written"
-        );
+        assert!(written.0.lock().is_empty(), "nothing was written");
         assert_eq!(wire.send(Submit::new(fits)), Ok(()));
     }
 }

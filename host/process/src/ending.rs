@@ -72,7 +72,7 @@ impl Ending {
         loop {
             let table = self.table().await;
             let found = self.tree.search(&table);
-            let settled = found.is_settled();
+            let settled = found.is_settled;
             if signalled {
                 // Processes that are new, or were found only now, are signalled one by one.
                 for member in found.new {
@@ -134,13 +134,13 @@ impl Ending {
         for member in found.new {
             member.signal(Signal::STOP);
         }
-        found.is_settled()
+        found.is_settled
     }
 
     /// Reports whether a new search finds no processes.
     async fn is_settled(&mut self) -> bool {
         let table = self.table().await;
-        self.tree.search(&table).is_settled()
+        self.tree.search(&table).is_settled
     }
 
     async fn table(&self) -> Arc<Table> {

@@ -192,28 +192,23 @@ impl SpawnError {
         }
         match errno {
             Some(Errno::NOENT | Errno::NOTDIR) if !program.exists() => Self::Missing { program },
-            Some(Errno::NOENT | Errno::NOTDIR) => match broken_interpreter(spec) {
-                Some((interpreter, problem)) => Self::Interpreter {
+            Some(Errno::ACCESS) if program.is_dir() => Self::Directory { program },
+            Some(Errno::ACCESS) if access(&program, Access::EXEC_OK).is_err() => {
+                Self::NotExecutable { program }
+            }
+            Some(Errno::NOENT | Errno::NOTDIR | Errno::ACCESS)
+                if let Some((interpreter, problem)) = broken_interpreter(spec) =>
+            {
+                Self::Interpreter {
                     program,
                     interpreter,
                     problem,
-                },
-                None => Self::Loader { program },
-            },
-            Some(Errno::ACCESS) if program.is_dir() => Self::Directory { program },
-            Some(Errno::ACCESS) if access(&program, Access::EXEC_OK).is_ok() => {
-                match broken_interpreter(spec) {
-                    Some((interpreter, problem)) => Self::Interpreter {
-                        program,
-                        interpreter,
-                        problem,
-                    },
-                    None if spec.confinement().is_some() => Self::NotGranted { program },
-                    None => Self::NotExecutable { program },
                 }
             }
+            Some(Errno::NOENT | Errno::NOTDIR) => Self::Loader { program },
+            Some(Errno::ACCESS) if spec.confinement().is_some() => Self::NotGranted { program },
             Some(Errno::ACCESS) => Self::NotExecutable { program },
-            Some(Errno::NOEXEC) if let Some(interpreter) = last_interpreter(spec) => {
+            Some(Errno::NOEXEC) if let Some((interpreter, _)) = interpreters(spec).last() => {
                 Self::Interpreter {
                     program,
                     interpreter,
@@ -259,11 +254,6 @@ fn broken_interpreter(spec: &Spec) -> Option<(String, InterpreterProblem)> {
         let is_broken = path.is_dir() || access(&path, Access::EXEC_OK).is_err();
         is_broken.then_some((name, InterpreterProblem::NotExecutable))
     })
-}
-
-/// Returns the last interpreter of the chain.
-fn last_interpreter(spec: &Spec) -> Option<String> {
-    interpreters(spec).last().map(|(name, _)| name)
 }
 
 /// Returns the interpreters in the chain of `#!` lines, and their paths.

@@ -7,12 +7,13 @@ mod pump;
 mod tail;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Instant;
 
 use appender::Appender;
 use flood::Flood;
 use lines::Lines;
+use parking_lot::Mutex;
 pub use pump::pump;
 use tail::Tail;
 
@@ -98,13 +99,13 @@ impl LogFile {
 
     /// Appends bytes of the process's standard error, which need not end with a newline.
     pub fn feed(&self, bytes: &[u8]) {
-        lock(&self.inner.tail).push(bytes);
-        self.writer().feed(bytes);
+        self.inner.tail.lock().push(bytes);
+        self.inner.writer.lock().feed(bytes);
     }
 
     /// Writes one of the host's own lines, marked `[zot]`. It is never dropped.
     pub fn note(&self, text: &str) {
-        let mut writer = self.writer();
+        let mut writer = self.inner.writer.lock();
         let mut out = Vec::new();
         for line in text.lines() {
             writer
@@ -116,18 +117,18 @@ impl LogFile {
 
     /// Flushes the end of a stream: a last line without a newline, and the count of dropped lines.
     pub fn finish(&self) {
-        self.writer().finish();
+        self.inner.writer.lock().finish();
     }
 
     /// The end of the standard error as text, to quote in error messages. Includes dropped lines,
     /// and starts at the beginning of a line if possible.
     pub fn tail(&self) -> String {
-        lock(&self.inner.tail).text()
+        self.inner.tail.lock().text()
     }
 
     /// Why lines cannot be written at present.
     pub fn problem(&self) -> Option<String> {
-        self.writer().appender.problem().map(ToOwned::to_owned)
+        self.inner.writer.lock().appender.problem.clone()
     }
 
     /// The path of the log.
@@ -135,18 +136,14 @@ impl LogFile {
         &self.inner.path
     }
 
-    fn writer(&self) -> MutexGuard<'_, Writer> {
-        lock(&self.inner.writer)
-    }
-
     /// Reports whether dropped lines have not yet been counted in the file.
     fn is_flooded(&self) -> bool {
-        self.writer().flood.dropped() > 0
+        self.inner.writer.lock().flood.dropped > 0
     }
 
     /// Writes the count of dropped lines after a pause in the stream.
     fn settle(&self) {
-        self.writer().settle();
+        self.inner.writer.lock().settle();
     }
 }
 
@@ -178,16 +175,4 @@ impl Drop for Writer {
     fn drop(&mut self) {
         self.finish();
     }
-}
-
-/// Ignores poisoning: a panic in another thread leaves at worst half a line behind.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// The path of the rotated file.
-fn older(path: &Path) -> PathBuf {
-    let mut name = path.as_os_str().to_owned();
-    name.push(".1");
-    name.into()
 }

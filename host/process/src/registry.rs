@@ -1,20 +1,16 @@
 //! The live trees of this program, across all spawners, which a sweep for orphans must not touch.
 
 use std::collections::HashMap;
-use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};
+use std::sync::LazyLock;
+
+use parking_lot::{Mutex, MutexGuard};
 
 use crate::leader::Group;
 use crate::marker::TreeId;
 
 type Trees = HashMap<TreeId, Group>;
 
-fn trees() -> MutexGuard<'static, Trees> {
-    static TREES: OnceLock<Mutex<Trees>> = OnceLock::new();
-    TREES
-        .get_or_init(Mutex::default)
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-}
+static TREES: LazyLock<Mutex<Trees>> = LazyLock::new(Mutex::default);
 
 /// A live tree, removed from the registry on drop.
 #[derive(Debug)]
@@ -22,7 +18,7 @@ pub(crate) struct Live(TreeId);
 
 impl Drop for Live {
     fn drop(&mut self) {
-        trees().remove(&self.0);
+        TREES.lock().remove(&self.0);
     }
 }
 
@@ -35,7 +31,7 @@ pub(crate) fn start<T, E>(
     start: impl FnOnce() -> Result<T, E>,
     group: impl FnOnce(&T) -> Group,
 ) -> Result<(Live, T), E> {
-    let mut trees = trees();
+    let mut trees = TREES.lock();
     let started = start()?;
     trees.insert(id, group(&started));
     Ok((Live(id), started))
@@ -46,7 +42,7 @@ pub(crate) struct Listed(MutexGuard<'static, Trees>);
 
 impl Listed {
     pub(crate) fn now() -> Self {
-        Self(trees())
+        Self(TREES.lock())
     }
 
     pub(crate) fn has(&self, tree: TreeId) -> bool {

@@ -1,14 +1,14 @@
 use std::io;
 use std::process::{ChildStderr, ChildStdin, ChildStdout};
 use std::sync::Arc;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use rustix::process::{Signal, WaitOptions, kill_process, waitpid};
 use tokio::runtime::{Builder, Handle};
 use tokio::sync::{oneshot, watch};
 
 use crate::confine::Jail;
-use crate::ending::{Ended, Ending};
+use crate::ending::{Deadline, Ended, Ending};
 use crate::launch::launch;
 use crate::leader::Leader;
 use crate::marker::TreeId;
@@ -16,7 +16,7 @@ use crate::process::Control;
 use crate::registry::{self, Live};
 use crate::table::Scanner;
 use crate::tree::{Root, Tree};
-use crate::{Confined, Process, SpawnError, Spec};
+use crate::{Confined, Exit, Process, SpawnError, Spec};
 
 /// Retries for half a second in total: a failure to start must be reported within one second.
 const BUSY_TRIES: u32 = 25;
@@ -162,19 +162,11 @@ fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
         lacks_pidfd: leader.lacks_pidfd(),
     };
     thread.trees.send_modify(|n| *n += 1);
-    tokio::spawn(watch_tree(
-        TreeGuard {
-            thread: Arc::clone(&thread),
-            _live: live,
-        },
-        leader,
-        ending,
-        Channels {
-            deadline: on_deadline,
-            exit,
-            ended,
-        },
-    ));
+    let guard = TreeGuard {
+        thread: Arc::clone(&thread),
+        _live: live,
+    };
+    tokio::spawn(watch_tree(guard, leader, ending, on_deadline, exit, ended));
     Ok(Started {
         stdin: launched.stdin,
         stdout: launched.stdout,
@@ -203,20 +195,16 @@ impl Drop for TreeGuard {
     }
 }
 
-struct Channels {
-    deadline: watch::Receiver<Option<Instant>>,
-    exit: watch::Sender<Option<crate::Exit>>,
-    ended: watch::Sender<Option<Ended>>,
-}
-
 /// Watches a tree from start to end. One task both signals and reaps, so it never signals a
 /// reaped process by its id.
-async fn watch_tree(_guard: TreeGuard, mut leader: Leader, ending: Ending, channels: Channels) {
-    let Channels {
-        mut deadline,
-        exit,
-        ended,
-    } = channels;
+async fn watch_tree(
+    _guard: TreeGuard,
+    mut leader: Leader,
+    ending: Ending,
+    mut deadline: Deadline,
+    exit: watch::Sender<Option<Exit>>,
+    ended: watch::Sender<Option<Ended>>,
+) {
     let mut on_ended = ended.subscribe();
     let watching = async {
         leader.ended().await;

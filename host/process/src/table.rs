@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 use std::fs;
 use std::io::Read;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use std::sync::{Arc, OnceLock};
 
+use parking_lot::Mutex;
 use tokio::sync::oneshot;
 
 use crate::marker::{Marker, TreeId};
@@ -200,7 +201,7 @@ impl Scanner {
     pub(crate) async fn table(self: &Arc<Self>) -> Arc<Table> {
         let (answer, table) = oneshot::channel();
         let first = {
-            let mut waiting = self.waiting.lock().unwrap_or_else(PoisonError::into_inner);
+            let mut waiting = self.waiting.lock();
             waiting.push(answer);
             waiting.len() == 1
         };
@@ -210,12 +211,7 @@ impl Scanner {
             // forever.
             tokio::spawn(async move {
                 tokio::task::yield_now().await;
-                let waiting = std::mem::take(
-                    &mut *scanner
-                        .waiting
-                        .lock()
-                        .unwrap_or_else(PoisonError::into_inner),
-                );
+                let waiting = std::mem::take(&mut *scanner.waiting.lock());
                 let table = Arc::new(Table::read());
                 for answer in waiting {
                     // The receiver is gone if the caller stopped waiting.

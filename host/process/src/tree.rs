@@ -125,14 +125,8 @@ const UNSURE_SEARCHES: u8 = 8;
 pub(crate) struct SearchResult<'t> {
     /// Processes that were not known before.
     pub(crate) new: &'t [Member],
-    settled: bool,
-}
-
-impl SearchResult<'_> {
-    /// Reports whether no more processes are expected, unless a known one starts them.
-    pub(crate) fn is_settled(&self) -> bool {
-        self.settled
-    }
+    /// Whether no more processes are expected, unless a known one starts them.
+    pub(crate) is_settled: bool,
 }
 
 impl Tree {
@@ -185,7 +179,10 @@ impl Tree {
         }
         SearchResult {
             new,
-            settled: new.is_empty() && !unsure && self.searches_left == 0 && self.unheld.is_empty(),
+            is_settled: new.is_empty()
+                && !unsure
+                && self.searches_left == 0
+                && self.unheld.is_empty(),
         }
     }
 
@@ -237,7 +234,7 @@ impl Tree {
     pub(crate) async fn find(mut self, scanner: &Arc<Scanner>) -> Vec<Descendant> {
         for _ in 0..2 * UNSURE_SEARCHES {
             let table = scanner.table().await;
-            if self.search(&table).is_settled() {
+            if self.search(&table).is_settled {
                 break;
             }
         }

@@ -183,7 +183,6 @@ command! {
         /// The text that a user would type after the command's name. Absent: `""`.
         #[new(into)]
         #[serde(default, deserialize_with = "or_default")]
-        #[schemars(with = "Option<String>")]
         args: String,
     } like {"id": "12", "type": "run_command", "name": "weather", "args": "berlin"}
 }

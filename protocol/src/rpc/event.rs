@@ -76,7 +76,6 @@ pub struct TextDelta {
     /// The piece of text. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub delta: String,
 }
 
@@ -106,7 +105,6 @@ pub struct ToolUseArgs {
     /// A piece of JSON. The JSON is complete only at `tool_use_end`. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub delta: String,
 }
 
@@ -150,7 +148,6 @@ pub struct ToolProgress {
     /// The line. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub text: String,
 }
 
@@ -262,7 +259,6 @@ pub struct Error {
     /// The error message, in one line. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub message: String,
 }
 
@@ -274,7 +270,6 @@ pub struct CompactDone {
     /// The summary. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub summary: String,
 }
 
@@ -294,7 +289,6 @@ pub struct ExtNotify {
     /// The text of the note. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub message: String,
 }
 
@@ -310,7 +304,6 @@ pub struct ExtDisplay {
     /// The text to show. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub text: String,
 }
 

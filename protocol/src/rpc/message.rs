@@ -53,7 +53,6 @@ pub struct TextBlock {
     /// The text. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
-    #[schemars(with = "Option<String>")]
     pub text: String,
 }
 

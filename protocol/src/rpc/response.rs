@@ -64,7 +64,7 @@ macro_rules! data {
             /// unknown.
             pub(crate) fn schema_of(command: &str, generator: &mut SchemaGenerator) -> Option<Schema> {
                 match command {
-                    $( $name => <$Payload as Payload>::schema(generator), )*
+                    $( $name => data_schema::<$Payload>(generator), )*
                     _ => None,
                 }
             }
@@ -99,18 +99,12 @@ data! {
     "reload_ext" => ReloadExt(ReloadStats),
 }
 
-/// The value of `data`: a type with a schema, or nothing.
-trait Payload: DeserializeOwned {
-    fn schema(generator: &mut SchemaGenerator) -> Option<Schema>;
+/// Returns the schema of `data`, or `None` if the response has no data.
+fn data_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Option<Schema> {
+    (T::schema_name() != NoData::schema_name()).then(|| T::json_schema(generator))
 }
 
-impl<T: JsonSchema + DeserializeOwned> Payload for T {
-    fn schema(generator: &mut SchemaGenerator) -> Option<Schema> {
-        (T::schema_name() != NoData::schema_name()).then(|| T::json_schema(generator))
-    }
-}
-
-fn decode_data<T: Payload>(data: Value) -> Result<T, serde_json::Error> {
+fn decode_data<T: DeserializeOwned>(data: Value) -> Result<T, serde_json::Error> {
     // A response without data omits `data`.
     serde_json::from_value(if data.is_null() {
         Value::Object(crate::Object::new())

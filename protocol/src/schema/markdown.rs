@@ -217,14 +217,7 @@ fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
     let meaning = description(field)
         .replace('|', "\\|")
         .replace("\n- ", "<br>");
-    line(
-        rows,
-        &format!(
-            "| `{path}` | {required}{} | {} | {meaning} |",
-            field_type(field),
-            in_go(field)
-        ),
-    );
+    cells(path, required, field, &meaning, rows);
     // All entries of a map have the same type, so one row describes them all.
     let each = field
         .get("additionalProperties")
@@ -235,53 +228,35 @@ fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
             .map(|(name, _)| format!("`{name}`"))
             .collect();
         if !names.is_empty() {
-            let names = names.join(", ");
-            line(
+            cells(
+                &path,
+                "",
+                each,
+                &format!("Keys: {}.", names.join(", ")),
                 rows,
-                &format!(
-                    "| `{path}` | {} | {} | Keys: {names}. |",
-                    field_type(each),
-                    in_go(each)
-                ),
             );
         } else if properties(each).next().is_none() {
-            line(
-                rows,
-                &format!(
-                    "| `{path}` | {} | {} | {} |",
-                    field_type(each),
-                    in_go(each),
-                    description(each)
-                ),
-            );
+            cells(&path, "", each, &description(each), rows);
         }
-        for (name, below) in properties(each) {
-            row(
-                &format!("{path}.{name}"),
-                below,
-                is_required(each, name),
-                rows,
-            );
-        }
-        return;
+        return rows_below(&path, each, rows);
     }
-    for (name, below) in properties(field) {
-        row(
-            &format!("{path}.{name}"),
-            below,
-            is_required(field, name),
-            rows,
-        );
+    rows_below(path, field, rows);
+    rows_below(&format!("{path}[]"), &field["items"], rows);
+}
+
+fn rows_below(path: &str, schema: &Value, rows: &mut String) {
+    for (name, field) in properties(schema) {
+        let required = is_required(schema, name);
+        row(&format!("{path}.{name}"), field, required, rows);
     }
-    let items = &field["items"];
-    for (name, below) in properties(items) {
-        row(
-            &format!("{path}[].{name}"),
-            below,
-            is_required(items, name),
-            rows,
-        );
-    }
+}
+
+fn cells(path: &str, required: &str, field: &Value, meaning: &str, rows: &mut String) {
+    let (kind, go) = (field_type(field), in_go(field));
+    line(
+        rows,
+        &format!("| `{path}` | {required}{kind} | {go} | {meaning} |"),
+    );
 }
 
 fn properties(schema: &Value) -> impl Iterator<Item = (&String, &Value)> {

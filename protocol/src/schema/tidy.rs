@@ -52,6 +52,7 @@ impl Transform for Tidy {
         standard_integers(object);
         names_as_enum(object);
         nullable_in_place(object);
+        nullable_fields(object);
         unwrap_lines(object);
         sort_keywords(object);
     }
@@ -128,13 +129,7 @@ fn nullable_in_place(schema: &mut Object) {
         return;
     }
     let mut inner = inner.clone();
-    if let Some(Value::String(only)) = inner.get("type") {
-        let both = vec![Value::from(only.as_str()), "null".into()];
-        inner.insert("type".into(), both.into());
-    }
-    if let Some(Value::Array(names)) = inner.get_mut("enum") {
-        names.push(Value::Null);
-    }
+    allow_null(&mut inner);
     // Use the field's own description, followed by the list of names if there is one.
     let inner_text = inner.shift_remove("description");
     let names = inner_text
@@ -146,6 +141,45 @@ fn nullable_in_place(schema: &mut Object) {
     }
     schema.shift_remove("anyOf");
     schema.extend(inner);
+}
+
+/// Lets every optional field be `null`, which means that it is absent. The entries of a map are not
+/// fields.
+fn nullable_fields(schema: &mut Object) {
+    if schema.contains_key("additionalProperties") {
+        return;
+    }
+    let required = schema.get("required").cloned().unwrap_or_default();
+    let required = required.as_array().map_or(&[][..], Vec::as_slice);
+    let Some(Value::Object(fields)) = schema.get_mut("properties") else {
+        return;
+    };
+    for (name, field) in fields {
+        if let Value::Object(field) = field
+            && !required.iter().any(|it| it == name)
+        {
+            allow_null(field);
+        }
+    }
+}
+
+/// Adds `null` to the types and names that a schema lists.
+fn allow_null(schema: &mut Object) {
+    if let Some(types) = schema.get_mut("type") {
+        if let Value::String(only) = types {
+            *types = vec![std::mem::take(only)].into();
+        }
+        if let Value::Array(several) = types
+            && !several.contains(&"null".into())
+        {
+            several.push("null".into());
+        }
+    }
+    if let Some(Value::Array(names)) = schema.get_mut("enum")
+        && !names.contains(&Value::Null)
+    {
+        names.push(Value::Null);
+    }
 }
 
 /// Joins the lines of a doc comment, except for list items.

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use jsonschema::Validator;
 use serde_json::Value;
 
-use super::{Refusal, check_with, compile, json, plain::plain, value};
+use super::{Refusal, check_with, compile, json, value};
 use crate::{
     rpc::{Data, Event, Output},
     schema,
@@ -23,8 +23,7 @@ pub fn output(line: &[u8]) -> Result<Output, Refusal> {
     } else {
         value::<Event>(&parsed)?;
     }
-    serde_json::from_value(parsed)
-        .map_err(|error| Refusal::invalid("", plain(&error.to_string(), super::REASON_CHARS)))
+    serde_json::from_value(parsed).map_err(|error| Refusal::undecodable(&error))
 }
 
 fn check_response(response: &Value) -> Result<(), Refusal> {

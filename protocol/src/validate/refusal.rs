@@ -9,6 +9,8 @@ use crate::{FrameError, Id, Object};
 
 /// Maximum length of a name or pointer in a message, in characters.
 const SHOWN_CHARS: usize = 120;
+/// Maximum length of a reason, in characters.
+const REASON_CHARS: usize = 300;
 /// Longer names, pointers and IDs are not sent back. The host never creates any that long.
 const SENT_BYTES: usize = 1024;
 
@@ -63,6 +65,11 @@ impl Refusal {
 
     pub(super) fn invalid(pointer: impl Into<String>, reason: impl Into<String>) -> Self {
         Self::new(RefusalKind::Invalid, pointer, reason)
+    }
+
+    /// For a value that its schema accepts and its type does not.
+    pub(super) fn undecodable(error: &serde_json::Error) -> Self {
+        Self::invalid("", plain(&error.to_string(), REASON_CHARS))
     }
 
     /// Adds the type, ID and `block` of the rejected object.

@@ -2,7 +2,6 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::path::PathBuf;
 
 use libc::sock_filter;
 use rustix::io::Errno;
@@ -39,21 +38,17 @@ impl Jail {
         spec: &Spec,
     ) -> Result<(Self, Confined), BuildError> {
         let support = confinement.support;
-        let rules = match support.landlock() {
-            Some(abi) => Some(landlock::rules(confinement, spec, abi)?),
-            None => None,
-        };
-        let (landlock, missing) = match rules {
-            Some(rules) => (Some(rules.set), rules.missing),
-            None => (None, Vec::<PathBuf>::new()),
-        };
+        let rules = support
+            .landlock()
+            .map(|abi| landlock::rules(confinement, spec, abi));
+        let (landlock, missing) = rules.transpose()?.unzip();
         let filter = support
             .seccomp()
             .then(|| seccomp::filter(&confinement.net))
             .flatten();
         let confined = Confined {
             enforced: confinement.enforced(),
-            missing,
+            missing: missing.unwrap_or_default(),
         };
         Ok((Self { landlock, filter }, confined))
     }

@@ -25,15 +25,13 @@ pub(super) fn version() -> u8 {
     u8::try_from(version.min(NEWEST)).unwrap_or(0)
 }
 
-/// A set of rules that can be applied to a process, and the granted paths that do not exist.
-pub(super) struct Rules {
-    pub(super) set: OwnedFd,
-    pub(super) missing: Vec<PathBuf>,
-}
-
-/// Builds the rules. Paths are opened here, once, and the rules refer to the opened files, so
+/// Builds the rules, and returns them with the granted paths that do not exist. Paths are opened here, once, and the rules refer to the opened files, so
 /// changing a link or a name afterwards has no effect.
-pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> Result<Rules, BuildError> {
+pub(super) fn rules(
+    confinement: &Confinement,
+    spec: &Spec,
+    abi: u8,
+) -> Result<(OwnedFd, Vec<PathBuf>), BuildError> {
     let mut rules = Builder::new(confinement, abi)?;
     for (path, grant) in system::grants()? {
         let access = match grant {
@@ -59,7 +57,7 @@ pub(super) fn rules(confinement: &Confinement, spec: &Spec, abi: u8) -> Result<R
     rules.add_ports(&confinement.net)?;
     let set: Option<OwnedFd> = rules.set.into();
     let set = set.ok_or_else(|| io::Error::from(Errno::OPNOTSUPP))?;
-    Ok(Rules { set, missing })
+    Ok((set, missing))
 }
 
 /// Flags for opening a path to use it in a rule, not to read it.

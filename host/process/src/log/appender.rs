@@ -7,8 +7,6 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-use super::older;
-
 /// The delay before a log that could not be written is tried again.
 const RETRY: Duration = Duration::from_secs(1);
 
@@ -31,7 +29,8 @@ pub(super) struct Appender {
     /// Whether waiting for the lock timed out. Until it is free again, it is tried without waiting.
     lock_timed_out: bool,
     lost: u64,
-    problem: Option<String>,
+    /// Why lines cannot be written at present.
+    pub(super) problem: Option<String>,
     retry: Option<Instant>,
 }
 
@@ -49,21 +48,13 @@ impl Appender {
         }
     }
 
-    pub(super) fn problem(&self) -> Option<&str> {
-        self.problem.as_deref()
-    }
-
     /// Appends complete lines in one write, or counts them as lost.
     pub(super) fn append(&mut self, lines: &[u8]) {
         if lines.is_empty() {
             return;
         }
-        let written = if self.retry.is_some_and(|at| Instant::now() < at) {
-            false
-        } else {
-            self.write(lines)
-        };
-        if !written {
+        let is_waiting = self.retry.is_some_and(|at| Instant::now() < at);
+        if is_waiting || !self.write(lines) {
             self.lost += lines.split_inclusive(|&b| b == b'\n').count() as u64;
         }
     }
@@ -105,14 +96,15 @@ impl Appender {
     }
 
     fn rotate_and_write(&mut self, text: &[u8], mut locked: bool) -> io::Result<()> {
-        let size = |file: &Option<File>| match file {
-            Some(file) => file.metadata().map(|file| file.len()),
-            None => Ok(0),
+        let used = match &self.file {
+            Some(file) => file.metadata()?.len(),
+            None => 0,
         };
-        let used = size(&self.file)?;
         if used > 0 && used + text.len() as u64 > self.cap {
             if locked {
-                fs::rename(&self.path, older(&self.path))?;
+                let mut older = self.path.clone().into_os_string();
+                older.push(".1");
+                fs::rename(&self.path, older)?;
                 self.file = None;
                 locked = self.open_and_lock()?;
             }
@@ -153,8 +145,7 @@ impl Appender {
                 None => open(&self.path)?,
             };
             let locked = self.lock(&file);
-            let current = is_at(&file, &self.path)?;
-            if current {
+            if is_at(&file, &self.path)? {
                 self.file = Some(file);
                 return Ok(locked);
             }

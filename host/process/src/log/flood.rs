@@ -11,7 +11,8 @@ pub(super) struct Flood {
     rate: u64,
     room: u64,
     filled: Instant,
-    dropped: u64,
+    /// The number of dropped lines that were not reported yet.
+    pub(super) dropped: u64,
 }
 
 impl Flood {
@@ -46,11 +47,6 @@ impl Flood {
             1 => out.extend_from_slice(b"[zot] 1 line dropped (flood)\n"),
             n => out.extend_from_slice(format!("[zot] {n} lines dropped (flood)\n").as_bytes()),
         }
-    }
-
-    /// The number of dropped lines that were not reported yet.
-    pub(super) fn dropped(&self) -> u64 {
-        self.dropped
     }
 
     fn fill(&mut self, now: Instant) {
@@ -91,7 +87,7 @@ mod tests {
         out.clear();
         flood.report(&mut out);
         assert_eq!(text(&out), "[zot] 15 lines dropped (flood)\n");
-        assert_eq!(flood.dropped(), 0);
+        assert_eq!(flood.dropped, 0);
     }
 
     #[test]
@@ -128,6 +124,6 @@ mod tests {
         let mut out = Vec::new();
         flood.pass(LINE, start + Duration::from_hours(1), &mut out);
         assert!(out.is_empty());
-        assert_eq!(flood.dropped(), 1);
+        assert_eq!(flood.dropped, 1);
     }
 }

@@ -9,7 +9,7 @@ mod network;
 mod runtimes;
 mod shebang;
 
-use tokio::io::AsyncReadExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use zot_process::{Confinement, Spec, Support};
 use zot_test_support::skip::{find, python, unsupported};
 
@@ -39,10 +39,26 @@ fn is_root() -> bool {
     root
 }
 
+/// Returns a spec that runs one test in a copy of this test binary, like `support::rerun`.
+fn rerun_spec(test: &str) -> Spec {
+    Spec::new(std::env::current_exe().unwrap())
+        .args(["--exact", test, "--nocapture", "--include-ignored"])
+        .env("ZOT_PROCESS_TEST_ALONE", test)
+}
+
 /// Returns a process's standard output followed by its standard error.
 async fn output(spec: Spec) -> String {
+    output_for(spec, "").await
+}
+
+/// The same, for a process that reads `input`.
+async fn output_for(spec: Spec, input: &str) -> String {
     let mut process = spawner().spawn(spec).await.unwrap();
-    drop(process.take_stdin());
+    let mut stdin = process.take_stdin().unwrap();
+    if !input.is_empty() {
+        stdin.write_all(input.as_bytes()).await.unwrap();
+    }
+    drop(stdin);
     let mut text = String::new();
     let mut stdout = process.take_stdout().unwrap();
     within(stdout.read_to_string(&mut text)).await.unwrap();

@@ -2,11 +2,25 @@ use std::fs;
 use std::time::{Duration, Instant};
 
 use tempfile::tempdir;
-use zot_process::Exit;
+use zot_process::{Exit, Process, Spec};
 
 use crate::support::{LONG, is_alive, line, lines, pid, sh, signal, spawner, until, within};
 
 const SHORT: Duration = Duration::from_millis(300);
+
+/// Starts a process and waits until it prints `ready`.
+async fn ready(spec: Spec) -> Process {
+    let mut process = spawner().spawn(spec).await.unwrap();
+    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    process
+}
+
+/// Starts a script and returns the process id that it prints.
+async fn with_pid(script: &str) -> (Process, u32) {
+    let mut process = spawner().spawn(sh(script)).await.unwrap();
+    let pid = pid(&mut lines(&mut process)).await;
+    (process, pid)
+}
 
 #[tokio::test]
 async fn a_process_that_exits_on_sigterm_is_not_killed() {
@@ -14,8 +28,7 @@ async fn a_process_that_exits_on_sigterm_is_not_killed() {
     let spec =
         sh("trap 'echo asked > asked; exit 7' TERM; echo ready; while :; do sleep 0.1; done")
             .cwd(dir.path());
-    let mut process = spawner().spawn(spec).await.unwrap();
-    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let process = ready(spec).await;
     let ended = within(process.end(LONG)).await;
     assert_eq!(ended.exit, Some(Exit::Code(7)));
     assert!(!ended.forced, "{ended:?}");
@@ -27,8 +40,7 @@ async fn a_process_that_ignores_sigterm_is_killed() {
     let dir = tempdir().unwrap();
     let spec = sh("trap 'echo asked > asked' TERM; echo ready; while :; do sleep 0.1; done")
         .cwd(dir.path());
-    let mut process = spawner().spawn(spec).await.unwrap();
-    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let process = ready(spec).await;
     let start = Instant::now();
     let ended = within(process.end(Duration::from_secs(1))).await;
     assert!(start.elapsed() >= Duration::from_secs(1), "no grace");
@@ -39,11 +51,7 @@ async fn a_process_that_ignores_sigterm_is_killed() {
 
 #[tokio::test]
 async fn a_stopped_process_can_still_exit_on_sigterm() {
-    let mut process = spawner()
-        .spawn(sh("trap 'exit 7' TERM; echo ready; kill -STOP $$"))
-        .await
-        .unwrap();
-    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let process = ready(sh("trap 'exit 7' TERM; echo ready; kill -STOP $$")).await;
     let ended = within(process.end(LONG)).await;
     assert_eq!(ended.exit, Some(Exit::Code(7)));
     assert!(!ended.forced);
@@ -51,11 +59,7 @@ async fn a_stopped_process_can_still_exit_on_sigterm() {
 
 #[tokio::test]
 async fn kill_shortens_the_grace_period() {
-    let mut process = spawner()
-        .spawn(sh("trap '' TERM; echo ready; while :; do sleep 0.1; done"))
-        .await
-        .unwrap();
-    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let process = ready(sh("trap '' TERM; echo ready; while :; do sleep 0.1; done")).await;
     let long = process.end(Duration::MAX);
     let cut = async {
         tokio::task::yield_now().await;
@@ -69,12 +73,7 @@ async fn kill_shortens_the_grace_period() {
 
 #[tokio::test]
 async fn stopping_continues_when_the_caller_stops_waiting() {
-    let spawner = spawner();
-    let mut process = spawner
-        .spawn(sh("trap '' TERM; echo ready; while :; do sleep 0.1; done"))
-        .await
-        .unwrap();
-    assert_eq!(line(&mut lines(&mut process)).await, "ready");
+    let process = ready(sh("trap '' TERM; echo ready; while :; do sleep 0.1; done")).await;
     let given_up = tokio::time::timeout(Duration::ZERO, process.end(SHORT)).await;
     assert!(given_up.is_err());
     assert_eq!(within(process.wait()).await, Exit::Signal(9));
@@ -84,11 +83,7 @@ async fn stopping_continues_when_the_caller_stops_waiting() {
 #[tokio::test]
 async fn a_grandchild_in_another_session_is_found_by_its_parents() {
     for grace in [Duration::ZERO, LONG] {
-        let mut process = spawner()
-            .spawn(sh("setsid env -i sleep 1000 & echo $!; wait"))
-            .await
-            .unwrap();
-        let grandchild = pid(&mut lines(&mut process)).await;
+        let (process, grandchild) = with_pid("setsid env -i sleep 1000 & echo $!; wait").await;
         until("it has its own session", || {
             crate::support::stat(grandchild).unwrap()[3] == grandchild.to_string()
         })
@@ -102,11 +97,7 @@ async fn a_grandchild_in_another_session_is_found_by_its_parents() {
 /// It lost its parent and cleared its environment: found by its group.
 #[tokio::test]
 async fn a_grandchild_without_parents_is_found_by_its_group() {
-    let mut process = spawner()
-        .spawn(sh("env -i sleep 1000 & echo $!"))
-        .await
-        .unwrap();
-    let grandchild = pid(&mut lines(&mut process)).await;
+    let (process, grandchild) = with_pid("env -i sleep 1000 & echo $!").await;
     within(process.wait()).await;
     assert!(is_alive(grandchild));
     within(process.end(LONG)).await;
@@ -116,11 +107,7 @@ async fn a_grandchild_without_parents_is_found_by_its_group() {
 /// It left the group and lost its parents: found by its mark.
 #[tokio::test]
 async fn a_daemon_is_found_by_its_mark() {
-    let mut process = spawner()
-        .spawn(sh("setsid sh -c 'sleep 1000 & echo $!' &"))
-        .await
-        .unwrap();
-    let daemon = pid(&mut lines(&mut process)).await;
+    let (process, daemon) = with_pid("setsid sh -c 'sleep 1000 & echo $!' &").await;
     within(process.wait()).await;
     assert!(is_alive(daemon));
     within(process.end(LONG)).await;
@@ -130,8 +117,7 @@ async fn a_daemon_is_found_by_its_mark() {
 #[tokio::test]
 async fn a_grandchild_that_ignores_sigterm_is_killed() {
     let script = "setsid sh -c 'trap \"\" TERM; echo $$; while :; do sleep 0.1; done' & wait";
-    let mut process = spawner().spawn(sh(script)).await.unwrap();
-    let grandchild = pid(&mut lines(&mut process)).await;
+    let (process, grandchild) = with_pid(script).await;
     let ended = within(process.end(SHORT)).await;
     assert_eq!(
         ended.exit,
@@ -147,13 +133,10 @@ async fn a_grandchild_that_ignores_sigterm_is_killed() {
 #[tokio::test]
 async fn a_process_started_during_the_stop_gets_sigterm_too() {
     for _ in 0..6 {
-        let mut process = spawner()
-            .spawn(sh(
-                "trap 'setsid sleep 1000 & exit 7' TERM; echo ready; while :; do sleep 0.1; done",
-            ))
-            .await
-            .unwrap();
-        assert_eq!(line(&mut lines(&mut process)).await, "ready");
+        let process = ready(sh(
+            "trap 'setsid sleep 1000 & exit 7' TERM; echo ready; while :; do sleep 0.1; done",
+        ))
+        .await;
         let ended = within(process.end(Duration::from_secs(4))).await;
         assert_eq!(ended.exit, Some(Exit::Code(7)));
         assert!(ended.survivors.is_empty(), "{ended:?}");
@@ -173,7 +156,7 @@ async fn a_process_that_leaves_its_group_is_stopped() {
 os.setpgid(0, os.getpgid(os.getppid()))
 print(subprocess.Popen(['/bin/sleep', '1000'], env={}).pid, flush=True)
 time.sleep(1000)";
-    let spec = zot_process::Spec::new("/usr/bin/env").args(["-i", "python3", "-c", program]);
+    let spec = Spec::new("/usr/bin/env").args(["-i", "python3", "-c", program]);
     let mut process = spawner().spawn(spec).await.unwrap();
     let child = pid(&mut lines(&mut process)).await;
     let ended = within(process.end(LONG)).await;
@@ -192,7 +175,7 @@ async fn a_tree_that_keeps_forking_is_stopped() {
     crate::support::script(&step, text, 0o755);
     let steps = dir.path().join("steps");
     let process = spawner()
-        .spawn(zot_process::Spec::new(&step).cwd(dir.path()))
+        .spawn(Spec::new(&step).cwd(dir.path()))
         .await
         .unwrap();
     until("it runs", || {

@@ -9,10 +9,12 @@ use crate::support::{
 
 #[tokio::test]
 async fn children_die_when_the_host_is_killed() {
-    let mut host = rerun("host::helper_host")
-        .stdout(Stdio::piped())
-        .spawn()
-        .unwrap();
+    child_dies_with("host::helper_host").await;
+}
+
+/// Runs a helper that prints its child, kills it, and waits until the child has exited.
+pub(crate) async fn child_dies_with(host: &str) {
+    let mut host = rerun(host).stdout(Stdio::piped()).spawn().unwrap();
     let stdout = BufReader::new(host.stdout.take().unwrap());
     let child: u32 = stdout
         .lines()

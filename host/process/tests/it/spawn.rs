@@ -3,7 +3,7 @@ use std::os::fd::FromRawFd;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tempfile::tempdir;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use zot_process::{Confinement, InterpreterProblem, SpawnError, Spec, Support};
+use zot_process::{Confinement, SpawnError, Spec, Support};
 use zot_test_support::skip::unsupported;
 
 use crate::support::{
@@ -16,93 +16,65 @@ async fn refused(spec: Spec) -> SpawnError {
         .expect_err("cannot be started")
 }
 
+/// Each case: what is started, its error without the fields, and the start and end of the message.
 #[tokio::test]
-async fn a_missing_program_is_an_error() {
-    let error = refused(Spec::new("/nowhere/program")).await;
-    assert!(matches!(error, SpawnError::Missing { .. }), "{error:?}");
-    assert_eq!(error.to_string(), "`/nowhere/program` does not exist");
-    let error = refused(Spec::new("/bin/sh/program")).await;
-    assert!(matches!(error, SpawnError::Missing { .. }), "{error:?}");
-    let error = refused(Spec::new("")).await;
-    assert!(matches!(error, SpawnError::Missing { .. }), "{error:?}");
-}
-
-#[tokio::test]
-async fn path_is_not_searched() {
-    let error = refused(Spec::new("sh")).await;
-    assert!(matches!(error, SpawnError::Missing { .. }), "{error:?}");
-}
-
-#[tokio::test]
-async fn a_directory_is_not_a_program() {
-    let error = refused(Spec::new("/usr")).await;
-    assert!(matches!(error, SpawnError::Directory { .. }), "{error:?}");
-    assert_eq!(error.to_string(), "`/usr` is a directory, not a program");
-}
-
-#[tokio::test]
-async fn a_file_that_is_not_executable_is_an_error() {
+async fn a_file_that_is_not_a_program_is_an_error() {
     let dir = tempdir().unwrap();
-    let path = dir.path().join("main.sh");
-    script(&path, "#!/bin/sh\n", 0o644);
-    let error = refused(Spec::new(&path)).await;
-    assert!(
-        matches!(error, SpawnError::NotExecutable { .. }),
-        "{error:?}"
-    );
-    assert!(error.to_string().ends_with("main.sh` is not executable"));
-}
-
-#[tokio::test]
-async fn a_missing_interpreter_is_an_error() {
-    let dir = tempdir().unwrap();
-    let path = dir.path().join("main.py");
-    script(&path, "#!/usr/bin/nope -u\n", 0o755);
-    let error = refused(Spec::new(&path)).await;
-    let SpawnError::Interpreter {
-        interpreter,
-        problem,
-        ..
-    } = &error
-    else {
-        panic!("{error:?}");
+    let file = |name: &str, text: &str, mode: u32| {
+        let path = dir.path().join(name);
+        script(&path, text, mode);
+        path.to_str().unwrap().to_owned()
     };
-    assert_eq!(interpreter, "/usr/bin/nope");
-    assert_eq!(*problem, InterpreterProblem::Missing);
-    let text = error.to_string();
-    assert!(
-        text.starts_with("the interpreter `/usr/bin/nope` named in the first line of `"),
-        "{text}"
-    );
-    assert!(text.ends_with("main.py` does not exist"), "{text}");
-}
-
-#[tokio::test]
-async fn a_carriage_return_in_the_shebang_line_is_shown() {
-    let dir = tempdir().unwrap();
-    let path = dir.path().join("main.sh");
-    script(&path, "#!/bin/sh\r\n", 0o755);
-    let text = refused(Spec::new(&path)).await.to_string();
-    assert!(text.starts_with(r"the interpreter `/bin/sh\r` "), "{text}");
-}
-
-#[tokio::test]
-async fn an_interpreter_that_is_not_executable_is_an_error() {
-    let dir = tempdir().unwrap();
-    let (path, interpreter) = (dir.path().join("main"), dir.path().join("interpreter"));
-    script(&interpreter, "#!/bin/sh\n", 0o644);
-    script(&path, format!("#!{}\n", interpreter.display()), 0o755);
-    let error = refused(Spec::new(&path)).await;
-    assert!(
-        matches!(
-            error,
-            SpawnError::Interpreter {
-                problem: InterpreterProblem::NotExecutable,
-                ..
-            }
+    let interpreter = file("interpreter", "#!/bin/sh\n", 0o644);
+    let by_plain_file = format!("#!{interpreter}\n");
+    let [plain, python, windows, nested] = [
+        ("main.sh", "#!/bin/sh\n", 0o644),
+        ("main.py", "#!/usr/bin/nope -u\n", 0o755),
+        ("windows", "#!/bin/sh\r\n", 0o755),
+        ("main", &by_plain_file, 0o755),
+    ]
+    .map(|(name, text, mode)| file(name, text, mode));
+    let by_nope = "the interpreter `/usr/bin/nope` named in the first line of `";
+    // A carriage return in the first line is shown.
+    let by_return = r"the interpreter `/bin/sh\r` ";
+    for (program, kind, start, end) in [
+        (
+            "/nowhere/program",
+            "Missing",
+            "`/nowhere/",
+            "` does not exist",
         ),
-        "{error:?}"
-    );
+        ("/bin/sh/program", "Missing", "`", "` does not exist"),
+        ("", "Missing", "`", "` does not exist"),
+        // `PATH` is not searched.
+        ("sh", "Missing", "`sh", "` does not exist"),
+        (
+            "/usr",
+            "Directory",
+            "`/usr",
+            "` is a directory, not a program",
+        ),
+        (&plain, "NotExecutable", "`", "main.sh` is not executable"),
+        (&python, "Interpreter", by_nope, "main.py` does not exist"),
+        (
+            &windows,
+            "Interpreter",
+            by_return,
+            "windows` does not exist",
+        ),
+        (
+            &nested,
+            "Interpreter",
+            "the interpreter `",
+            "main` is not executable",
+        ),
+    ] {
+        let error = refused(Spec::new(program)).await;
+        let shown = format!("{error:?}");
+        assert!(shown.starts_with(&format!("{kind} {{")), "{shown}");
+        let text = error.to_string();
+        assert!(text.starts_with(start) && text.ends_with(end), "{text}");
+    }
 }
 
 #[tokio::test]

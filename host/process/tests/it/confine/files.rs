@@ -83,8 +83,8 @@ async fn a_private_file_cannot_be_accessed_directly_or_through_a_link() {
         denied(&["open_truncate", path], &granted).await;
     }
     let private = home.path("private");
-    works(&["listing", &private], Some(&granted)).await;
-    denied(&["listing", &private], &narrow).await;
+    works(&["listdir", &private], Some(&granted)).await;
+    denied(&["listdir", &private], &narrow).await;
     let program = home.path("private/program");
     script(Path::new(&program), "#!/bin/sh\n", 0o755);
     works(&["execute", &program], Some(&granted)).await;

@@ -1,15 +1,13 @@
 //! A confined process is found, signalled and stopped like any other.
 
-use std::io::{BufRead, BufReader};
-use std::process::Stdio;
 use std::time::Duration;
 
 use zot_process::{Exit, Orphans, SpawnError, Spec, Subreaper, Support};
 
-use super::{narrow, python};
+use super::{narrow, output, python, rerun_spec};
+use crate::host::child_dies_with;
 use crate::support::{
-    LONG, is_alive, is_helper, line, lines, pid, rerun, runs_alone, sh, signal, spawner, until,
-    within,
+    LONG, is_alive, is_helper, line, lines, pid, runs_alone, sh, signal, spawner, within,
 };
 
 #[tokio::test]
@@ -59,7 +57,7 @@ async fn orphans_of_a_confined_process_are_swept() {
 #[tokio::test]
 async fn a_confined_process_dies_with_the_host() {
     let Some(_) = narrow() else { return };
-    dies_with("confine::lifecycle::helper_host").await;
+    child_dies_with("confine::lifecycle::helper_host").await;
 }
 
 #[tokio::test]
@@ -67,21 +65,7 @@ async fn a_confined_process_cannot_outlive_the_host() {
     let (Some(_), Some(_)) = (narrow(), python()) else {
         return;
     };
-    dies_with("confine::lifecycle::helper_host_with_a_stubborn_child").await;
-}
-
-async fn dies_with(host: &str) {
-    let mut host = rerun(host).stdout(Stdio::piped()).spawn().unwrap();
-    let stdout = BufReader::new(host.stdout.take().unwrap());
-    let child: u32 = stdout
-        .lines()
-        .map_while(Result::ok)
-        .find_map(|line| line.strip_prefix("child ")?.parse().ok())
-        .expect("the host prints its child");
-    assert!(is_alive(child));
-    host.kill().unwrap();
-    host.wait().unwrap();
-    until("the child has exited", || !is_alive(child)).await;
+    child_dies_with("confine::lifecycle::helper_host_with_a_stubborn_child").await;
 }
 
 #[tokio::test]
@@ -116,30 +100,25 @@ time.sleep(1000)";
     process.wait().await;
 }
 
+const NESTED: &str = "confine::lifecycle::helper_nested_host";
+
 /// A confinement that cannot be applied is an error. The process must not start without it.
 #[tokio::test]
 async fn a_process_that_cannot_be_confined_is_not_started() {
     let Some(narrow) = narrow() else { return };
     // The kernel stacks at most sixteen layers of rules, and each nested host adds one.
-    let part = "confine::lifecycle::helper_nested_host";
-    let spec = zot_process::Spec::new(std::env::current_exe().unwrap())
-        .args(["--exact", part, "--nocapture", "--include-ignored"])
-        .env("ZOT_PROCESS_TEST_ALONE", part)
-        .confine(narrow);
-    let output = super::output(spec).await;
+    let output = output(rerun_spec(NESTED).confine(narrow)).await;
     assert!(output.contains("17 layers: cannot confine `"), "{output}");
 }
 
 #[tokio::test]
 #[ignore = "helper of `a_process_that_cannot_be_confined_is_not_started`"]
 async fn helper_nested_host() {
-    let part = "confine::lifecycle::helper_nested_host";
-    if !is_helper(part) {
+    if !is_helper(NESTED) {
         return;
     }
     let layers: u32 = std::env::var("LAYERS").map_or(2, |n| n.parse().unwrap());
-    let spec = zot_process::Spec::new(std::env::current_exe().unwrap())
-        .args(["--exact", part, "--nocapture", "--include-ignored"])
+    let spec = rerun_spec(NESTED)
         .env("LAYERS", (layers + 1).to_string())
         .confine(zot_process::Confinement::new(Support::probe()));
     match spawner().spawn(spec).await {

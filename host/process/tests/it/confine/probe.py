@@ -17,15 +17,19 @@ import stat
 import struct
 import subprocess
 import sys
+from os import link, listdir, mkdir, rename, rmdir, symlink, unlink  # noqa: F401
 
 libc = ctypes.CDLL(None, use_errno=True)
 
 
-def call(number, *arguments):
-    result = libc.syscall(ctypes.c_long(number), *(ctypes.c_long(a) for a in arguments))
+def check(result):
     if result < 0:
-        raise OSError(ctypes.get_errno(), "call")
+        raise OSError(ctypes.get_errno(), "system call")
     return result
+
+
+def call(number, *arguments):
+    return check(libc.syscall(ctypes.c_long(number), *(ctypes.c_long(a) for a in arguments)))
 
 
 # Files
@@ -34,10 +38,6 @@ def call(number, *arguments):
 def read(path):
     with open(path, "rb") as file:
         file.read(1)
-
-
-def listing(path):
-    os.listdir(path)
 
 
 def append(path):
@@ -57,30 +57,6 @@ def create(path):
     os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL))
 
 
-def unlink(path):
-    os.unlink(path)
-
-
-def mkdir(path):
-    os.mkdir(path)
-
-
-def rmdir(path):
-    os.rmdir(path)
-
-
-def rename(old, new):
-    os.rename(old, new)
-
-
-def link(old, new):
-    os.link(old, new)
-
-
-def symlink(old, new):
-    os.symlink(old, new)
-
-
 def disk(path):
     os.mknod(path, stat.S_IFBLK | 0o600, os.makedev(7, 0))
 
@@ -91,17 +67,13 @@ def execute(path):
 
 def watch(path):
     # IN_CREATE
-    if libc.inotify_add_watch(libc.inotify_init(), path.encode(), 0x100) < 0:
-        raise OSError(ctypes.get_errno(), "inotify_add_watch")
+    check(libc.inotify_add_watch(libc.inotify_init(), path.encode(), 0x100))
 
 
 def watch_all(path):
     # FAN_REPORT_FID; FAN_MARK_ADD, FAN_CREATE
-    group = libc.fanotify_init(0x200, os.O_RDONLY)
-    if group < 0:
-        raise OSError(ctypes.get_errno(), "fanotify_init")
-    if libc.fanotify_mark(group, 1, ctypes.c_uint64(0x100), -100, path.encode()) < 0:
-        raise OSError(ctypes.get_errno(), "fanotify_mark")
+    group = check(libc.fanotify_init(0x200, os.O_RDONLY))
+    check(libc.fanotify_mark(group, 1, ctypes.c_uint64(0x100), -100, path.encode()))
 
 
 def set_attribute(path):
@@ -142,11 +114,9 @@ def by_handle(path):
     handle = ctypes.create_string_buffer(136)
     handle[0:4] = (128).to_bytes(4, sys.byteorder)
     mount = ctypes.c_int()
-    if libc.name_to_handle_at(-100, path.encode(), handle, ctypes.byref(mount), 0) < 0:
-        raise OSError(ctypes.get_errno(), "name_to_handle_at")
+    check(libc.name_to_handle_at(-100, path.encode(), handle, ctypes.byref(mount), 0))
     root = os.open("/usr", os.O_RDONLY)
-    if libc.open_by_handle_at(root, handle, os.O_RDONLY) < 0:
-        raise OSError(ctypes.get_errno(), "open_by_handle_at")
+    check(libc.open_by_handle_at(root, handle, os.O_RDONLY))
 
 
 # Sockets
@@ -238,8 +208,7 @@ def sigqueue(pid):
 
 def trace(pid):
     # PTRACE_SEIZE, which does not stop it
-    if libc.ptrace(0x4206, int(pid), None, None) < 0:
-        raise OSError(ctypes.get_errno(), "ptrace")
+    check(libc.ptrace(0x4206, int(pid), None, None))
 
 
 def memory(pid):
@@ -248,8 +217,7 @@ def memory(pid):
 
     own = ctypes.create_string_buffer(1)
     to, there = Part(ctypes.addressof(own), 1), Part(0, 1)
-    if libc.process_vm_readv(int(pid), ctypes.byref(to), 1, ctypes.byref(there), 1, 0) < 0:
-        raise OSError(ctypes.get_errno(), "process_vm_readv")
+    check(libc.process_vm_readv(int(pid), ctypes.byref(to), 1, ctypes.byref(there), 1, 0))
 
 
 def descriptor(pid):
@@ -265,8 +233,7 @@ def limits(pid):
 def lower_tree_limit():
     # Python's `resource` module reports the error as a wrong value.
     limits = (ctypes.c_ulong * 2)(1 << 40, 1 << 40)
-    if libc.setrlimit(resource.RLIMIT_RTTIME, limits) < 0:
-        raise OSError(ctypes.get_errno(), "setrlimit")
+    check(libc.setrlimit(resource.RLIMIT_RTTIME, limits))
 
 
 def raise_limits():
@@ -277,8 +244,7 @@ def raise_limits():
 
 def death_signal(number):
     # PR_SET_PDEATHSIG
-    if libc.prctl(1, int(number), 0, 0, 0) < 0:
-        raise OSError(ctypes.get_errno(), "prctl")
+    check(libc.prctl(1, int(number), 0, 0, 0))
 
 
 # The kernel
@@ -324,10 +290,8 @@ def i386_socket():
 
 def mount_in_a_namespace(path):
     # CLONE_NEWUSER | CLONE_NEWNS
-    if libc.unshare(0x10020000) < 0:
-        raise OSError(ctypes.get_errno(), "unshare")
-    if libc.mount(b"none", path.encode(), b"tmpfs", 0, None) < 0:
-        raise OSError(ctypes.get_errno(), "mount")
+    check(libc.unshare(0x10020000))
+    check(libc.mount(b"none", path.encode(), b"tmpfs", 0, None))
 
 
 def main():

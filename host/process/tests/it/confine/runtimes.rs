@@ -6,7 +6,7 @@ use tempfile::tempdir;
 use zot_process::{Confinement, SpawnError, Spec};
 use zot_test_support::skip::{missing, unsupported};
 
-use super::{find, narrow, output, python};
+use super::{find, narrow, output, output_for, python, rerun_spec};
 use crate::support::{is_helper, script, spawner};
 
 /// Echoes a line, starts a thread, runs a child through a pipe, and fails to read a file that is
@@ -43,31 +43,14 @@ cat "$1" 2> /dev/null || echo denied
 
 async fn runs(spec: Spec, narrow: &Confinement, folder: &Path, secret: &Path) {
     let spec = spec.arg(secret).cwd(folder);
-    let echo = |spec: Spec| async move {
-        let mut process = spawner().spawn(spec).await.unwrap();
-        let mut stdin = process.take_stdin().unwrap();
-        tokio::io::AsyncWriteExt::write_all(&mut stdin, b"hello\n")
-            .await
-            .unwrap();
-        drop(stdin);
-        let mut output = String::new();
-        let mut stdout = process.take_stdout().unwrap();
-        let mut stderr = process.take_stderr().unwrap();
-        let read = async {
-            tokio::io::AsyncReadExt::read_to_string(&mut stdout, &mut output).await?;
-            tokio::io::AsyncReadExt::read_to_string(&mut stderr, &mut output).await
-        };
-        crate::support::within(read).await.unwrap();
-        output
-    };
-    let free = echo(spec.clone()).await;
+    let free = output_for(spec.clone(), "hello\n").await;
     assert!(
         free.starts_with("{\"echo\": \"hello\"}\n"),
         "{spec:?}: {free}"
     );
     assert!(!free.contains("denied"), "{spec:?}: {free}");
     let spec = spec.confine(narrow.clone().read(folder));
-    let held = echo(spec.clone()).await;
+    let held = output_for(spec.clone(), "hello\n").await;
     assert_eq!(held, "{\"echo\": \"hello\"}\ndenied\n", "{spec:?}");
 }
 
@@ -143,11 +126,7 @@ async fn a_rust_program_works() {
     let own = tempdir().unwrap();
     let secret = own.path().join("secret");
     std::fs::write(&secret, "").unwrap();
-    let part = "confine::runtimes::helper_extension";
-    let spec = Spec::new(std::env::current_exe().unwrap())
-        .args(["--exact", part, "--nocapture", "--include-ignored"])
-        .env("ZOT_PROCESS_TEST_ALONE", part)
-        .env("SECRET", &secret);
+    let spec = rerun_spec("confine::runtimes::helper_extension").env("SECRET", &secret);
     let free = output(spec.clone()).await;
     assert!(free.contains("worked: Ok"), "{free}");
     let held = output(spec.confine(narrow)).await;
