@@ -125,7 +125,7 @@ fn not_found_message(exec: &str, tried: &[PathBuf]) -> String {
     }
     let dirs: Vec<_> = tried
         .iter()
-        .filter_map(|path| Some(escape::path(path.parent()?).to_string()))
+        .filter_map(|path| Some(escape::path(path.parent()?)))
         .collect();
     format!("`{}` not found in {}", escape::text(exec), dirs.join(", "))
 }
