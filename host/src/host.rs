@@ -10,11 +10,12 @@ mod slot;
 use std::{
     collections::{BTreeMap, HashSet},
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use zot_process::{Spawner, Support};
 use zot_protocol::{
@@ -27,7 +28,7 @@ use crate::{
         Builtins, Registry, RequestError, Shadowed,
         chain::{self, ChainOutcome, Interceptor},
         connection::Tap,
-        member::{Member, Owner, Shared, lock},
+        member::{Member, Owner, Shared},
         outbox::QueueBudget,
         stats::Stats,
     },
@@ -296,19 +297,19 @@ impl Host {
     /// Changes what `hello_ack` says about the host, such as the model or the directory. Applies to
     /// extensions started from now on.
     pub fn set_ack(&self, ack: HelloAck) {
-        *lock(&self.0.shared.ack) = ack;
+        *self.0.shared.ack.lock() = ack;
     }
 
     /// Changes the user's settings. Applies to extensions started from now on.
     pub fn set_settings(&self, settings: BTreeMap<String, ExtensionConfig>) {
-        *lock(&self.0.shared.settings) = settings;
+        *self.0.shared.settings.lock() = settings;
     }
 
     /// Returns the statistics of each extension as an interceptor, in load order.
     pub fn stats(&self) -> Vec<(String, Stats)> {
         let slots = self.0.slots();
         let started = slots.iter().filter_map(|slot| match slot {
-            Slot::Started(member) => Some((member.name().to_owned(), lock(&member.stats).clone())),
+            Slot::Started(member) => Some((member.name().to_owned(), member.stats.lock().clone())),
             Slot::Failed(_) => None,
         });
         started.collect()
@@ -329,7 +330,7 @@ impl Host {
 
 impl HostInner {
     fn slots(&self) -> Arc<Vec<Slot>> {
-        Arc::clone(&lock(&self.slots))
+        Arc::clone(&self.slots.lock())
     }
 
     /// Sends requests to these extensions from now on, and rebuilds the registry.

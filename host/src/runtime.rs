@@ -32,10 +32,7 @@ mod config;
 mod hooks;
 mod query;
 
-use std::{
-    io,
-    sync::{Arc, PoisonError},
-};
+use std::{io, sync::Arc};
 
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -62,7 +59,7 @@ struct Inner {
     config: RuntimeConfig,
     sessions: Sessions,
     /// Which of the project's extensions may start.
-    trust: std::sync::Mutex<TrustProject>,
+    trust: parking_lot::Mutex<TrustProject>,
     /// Cancels the current operation; `None` while idle.
     active: watch::Sender<Option<CancellationToken>>,
     /// Whether the extensions have started or used up their startup time.
@@ -127,7 +124,7 @@ impl Runtime {
         relay.attach(&agent);
         let runtime = Self(Arc::new(Inner {
             agent,
-            trust: std::sync::Mutex::new(config.trust.clone()),
+            trust: parking_lot::Mutex::new(config.trust.clone()),
             config,
             sessions,
             active: watch::Sender::new(None),
@@ -161,8 +158,8 @@ impl Runtime {
 
     /// Returns a closure that looks for extensions to start when it is called.
     fn find(&self) -> impl FnOnce() -> Vec<Launch> + Send + 'static {
-        let trust = self.0.trust.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.config.find(trust.clone())
+        let trust = self.0.trust.lock().clone();
+        self.0.config.find(trust)
     }
 
     /// Starts the extensions.

@@ -50,11 +50,12 @@ use std::{
     os::unix::fs::DirBuilderExt,
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
     time::Duration,
 };
 
 use futures_util::FutureExt;
+use parking_lot::RwLock;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -197,9 +198,7 @@ impl Toolbox {
             return Ok(());
         }
         self.workspace.replace_readable(before.folder(), &scratch);
-        let mut current = (self.shell.scratch.write()).unwrap_or_else(PoisonError::into_inner);
-        *current = Arc::new(Scratch::new(scratch));
-        drop(current);
+        *self.shell.scratch.write() = Arc::new(Scratch::new(scratch));
         if self.is_jailed() {
             self.set_jail(true)?;
         }

@@ -31,21 +31,14 @@ pub trait Interceptor {
     /// How long it may take, including the time to write the request.
     fn deadline(&self) -> Duration;
 
-    /// Asks it about an event. Without an answer by `until`, this is a [`Failure::Timeout`].
+    /// Asks it about an event. `is_final` means that it is asked again, about the event as the whole
+    /// chain left it. Without an answer by `until`, this is a [`Failure::Timeout`].
     fn ask(
         &self,
         event: &Intercept,
+        is_final: bool,
         until: Instant,
     ) -> impl Future<Output = InterceptAnswer> + Send;
-
-    /// Asks a final interceptor again. Default: as before.
-    fn ask_final(
-        &self,
-        event: &Intercept,
-        until: Instant,
-    ) -> impl Future<Output = InterceptAnswer> + Send {
-        self.ask(event, until)
-    }
 }
 
 /// What one interceptor did to an event.
@@ -122,7 +115,7 @@ pub async fn run<A: Interceptor>(
     // The final interceptors, and the event as each one left it.
     let mut finals = Vec::new();
     for interceptor in interceptors {
-        let asked = |until| interceptor.ask(fold.event(), until);
+        let asked = |until| interceptor.ask(fold.event(), false, until);
         let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
         let note = note_of(&answer);
         let rights = Rights {
@@ -150,7 +143,7 @@ pub async fn run<A: Interceptor>(
         if left == *fold.event() {
             continue;
         }
-        let asked = |until| interceptor.ask_final(fold.event(), until);
+        let asked = |until| interceptor.ask(fold.event(), true, until);
         let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
         let note = note_of(&answer);
         let verdict = fold.final_answer(interceptor.name(), interceptor.on_failure(&name), answer);

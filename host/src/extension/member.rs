@@ -7,31 +7,30 @@ use std::{
     mem::{Discriminant, discriminant},
     path::Path,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::{
     runtime::Handle,
     sync::{Notify, watch},
     task::JoinHandle,
-    time::Instant,
 };
 use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, Support, pump};
 use zot_protocol::{
-    CallTool, Capability, Event, EventName, ExtensionConfig, HelloAck, Intercept, InterceptName,
-    Manifest, NoteLevel, OnFailure, PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
+    CallTool, Capability, Event, EventName, ExtensionConfig, HelloAck, InterceptName, Manifest,
+    NoteLevel, PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
 };
 
 use listener::MemberListener;
 
 use super::{
-    chain::{InterceptRecord, Interceptor},
     connection::{Connection, Stage, Tap},
     event,
-    fold::{Failure, InterceptAnswer},
+    fold::Failure,
     last_known,
     launch::Launch,
     outbox::{Outbox, QueueBudget},
@@ -62,7 +61,7 @@ pub(crate) struct WarnedFailures(Mutex<HashSet<Discriminant<Failure>>>);
 impl WarnedFailures {
     /// Records a failure. Returns true for the first one with this cause.
     pub(crate) fn first(&self, failure: &Failure) -> bool {
-        lock(&self.0).insert(discriminant(failure))
+        self.0.lock().insert(discriminant(failure))
     }
 }
 
@@ -119,7 +118,8 @@ pub(crate) struct Member {
     log: LogFile,
     /// Becomes true when stderr has been read to the end.
     stderr_done: watch::Receiver<bool>,
-    limits: Limits,
+    /// The host's limits, with the deadlines of the manifest.
+    pub(crate) limits: Limits,
     session_start_sent: Mutex<bool>,
     /// Whether the user has been warned that a `submit` was refused.
     warned_about_submit: AtomicBool,
@@ -138,7 +138,7 @@ impl Member {
             let fields = launch.unknown_fields.join(", ");
             log.note(&format!("ignored unknown fields of the manifest: {fields}"));
         }
-        let mut ack = lock(&shared.ack).clone();
+        let mut ack = shared.ack.lock().clone();
         let mut permissions = PermissionReport::of(&launch.manifest, shared.support);
         let started = spawn(&launch, &permissions, Path::new(&ack.cwd), shared).await;
         let mut process = started.inspect_err(|error| log.note(error))?;
@@ -209,7 +209,7 @@ impl Member {
             // However the stream ended, kill what is left of the process tree.
             reader.process.end(reader.limits.term_grace).await;
         });
-        *lock(&member.reading) = Some(reading);
+        *member.reading.lock() = Some(reading);
         Ok(member)
     }
 
@@ -226,7 +226,7 @@ impl Member {
             connection,
             registrations_changed,
         ));
-        *lock(&self.saving) = Some(saving);
+        *self.saving.lock() = Some(saving);
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -267,7 +267,7 @@ impl Member {
         if !self.connection.is_ready() {
             return;
         }
-        let mut sent = lock(&self.session_start_sent);
+        let mut sent = self.session_start_sent.lock();
         self.send_session_start(&mut sent, shared);
         if matches!(event, Event::SessionStart(_)) {
             return;
@@ -281,7 +281,7 @@ impl Member {
     /// Sends `session_start` to an extension that became ready, or subscribed, during a session.
     fn send_missed_session_start(&self, shared: &Shared) {
         if self.connection.is_ready() {
-            self.send_session_start(&mut lock(&self.session_start_sent), shared);
+            self.send_session_start(&mut self.session_start_sent.lock(), shared);
         }
     }
 
@@ -338,26 +338,6 @@ impl Member {
         Err(not_granted(&format!("call `{tool}`"), &line))
     }
 
-    /// Reports whether it takes part in the chain for `event`: it has subscribed, or its manifest
-    /// blocks the event on failure.
-    pub(crate) fn intercepts(&self, event: &InterceptName) -> bool {
-        let ready = self.connection.is_ready();
-        (ready && self.connection.registered().intercepts.contains(event)) || self.guards(event)
-    }
-
-    fn guards(&self, event: &InterceptName) -> bool {
-        self.launch.manifest.intercept.on_failure(event) == OnFailure::Block
-    }
-
-    pub(crate) fn record(&self, record: &InterceptRecord) {
-        lock(&self.stats).record(record);
-    }
-
-    /// The deadline for each of its tool calls.
-    pub(crate) fn tool_deadline(&self) -> Duration {
-        self.limits.tool
-    }
-
     /// Kills its process tree in the background on the current runtime. Without a runtime there is
     /// nothing to do: dropping the runtime has killed it.
     pub(crate) fn abandon(self: &Arc<Self>) {
@@ -380,13 +360,13 @@ impl Member {
         self.connection.shut_down();
         let _ = tokio::time::timeout(self.limits.shutdown_grace, self.process.wait()).await;
         self.process.end(self.limits.term_grace).await;
-        let reading = lock(&self.reading).take();
+        let reading = self.reading.lock().take();
         if let Some(reading) = reading {
             // A descendant in another session may hold the output open. Do not wait for it.
             self.connection.disconnect("was shut down");
             let _ = reading.await;
         }
-        let saving = lock(&self.saving).take();
+        let saving = self.saving.lock().take();
         if let Some(saving) = saving {
             // Do not wait for a disk that hangs.
             let _ = tokio::time::timeout(SAVE_GRACE, saving).await;
@@ -443,40 +423,4 @@ fn limits_of(manifest: &Manifest, limits: &Limits) -> Limits {
         set(&mut limits.intercept, timeouts.intercept_ms);
     }
     limits
-}
-
-impl Interceptor for Arc<Member> {
-    fn name(&self) -> &str {
-        Member::name(self)
-    }
-
-    fn on_failure(&self, event: &InterceptName) -> OnFailure {
-        self.launch.manifest.intercept.on_failure(event)
-    }
-
-    fn may_rewrite(&self, event: &InterceptName) -> bool {
-        let permissions = self.launch.manifest.permissions.as_ref();
-        permissions.is_none_or(|granted| granted.intercept.contains(event))
-    }
-
-    fn is_final(&self, event: &InterceptName) -> bool {
-        self.launch.manifest.intercept.is_final(event)
-    }
-
-    fn deadline(&self) -> Duration {
-        self.limits.intercept
-    }
-
-    async fn ask(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
-        self.connection.intercept(event, until).await
-    }
-
-    async fn ask_final(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
-        self.connection.intercept_final(event, until).await
-    }
-}
-
-/// Ignores poisoning: no code in this crate panics while it holds a lock.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

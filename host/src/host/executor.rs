@@ -114,7 +114,7 @@ impl ExtensionTools<'_> {
         let entry = registry.tool(name);
         let entry = entry.ok_or_else(|| HostError::NoSuchTool(name.to_owned()))?;
         let tool = &entry.tool;
-        let deadline = (!tool.frame.interactive).then(|| entry.member.tool_deadline());
+        let deadline = (!tool.frame.interactive).then(|| entry.member.limits.tool);
         let connection = &entry.member.connection;
         let answer = connection.tool(chain, args, deadline, progress).await;
         let mut result = answer.map_err(|error| HostError::of(&entry.extension, error))?;

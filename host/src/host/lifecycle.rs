@@ -15,7 +15,7 @@ use super::{
 use crate::extension::{
     Launch, PermissionReport,
     connection::Stage,
-    member::{Member, Shared, WarnedFailures, lock, log_of},
+    member::{Member, Shared, WarnedFailures, log_of},
 };
 
 impl Host {
@@ -140,7 +140,7 @@ impl Host {
     }
 
     fn replace(&self, slots: Vec<Slot>) -> Arc<Vec<Slot>> {
-        std::mem::replace(&mut *lock(&self.0.slots), Arc::new(slots))
+        std::mem::replace(&mut *self.0.slots.lock(), Arc::new(slots))
     }
 
     async fn wait_for_start_up(&self) {
@@ -214,7 +214,7 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
 /// Applies the user's `on_failure` settings. They can make a failure block, but never make a
 /// blocking one pass.
 fn tighten(manifest: &mut Manifest, shared: &Shared) {
-    let settings = lock(&shared.settings);
+    let settings = shared.settings.lock();
     if let Some(settings) = settings.get(&manifest.name) {
         for (event, &on_failure) in &settings.on_failure {
             if on_failure == OnFailure::Block {

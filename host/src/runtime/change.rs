@@ -1,7 +1,5 @@
 //! Operations that change a runtime while it is idle.
 
-use std::sync::PoisonError;
-
 use zot_protocol::{EndReason, Reasoning, SessionEnd, rpc};
 
 use super::{Busy, Runtime, build};
@@ -125,7 +123,7 @@ impl Runtime {
 
     /// Sets which of the project's extensions may start, from the next reload on.
     pub fn set_trust(&self, trust: TrustProject) {
-        *self.0.trust.lock().unwrap_or_else(PoisonError::into_inner) = trust;
+        *self.0.trust.lock() = trust;
     }
 
     /// Stops all extensions, looks for extensions again, and starts them.

@@ -12,10 +12,11 @@ mod pump;
 
 use std::{
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
     time::Duration,
 };
 
+use parking_lot::RwLock;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -189,8 +190,7 @@ impl Shell {
     }
 
     pub(super) fn scratch(&self) -> Arc<Scratch> {
-        let scratch = self.scratch.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&scratch)
+        Arc::clone(&self.scratch.read())
     }
 
     fn command(

@@ -11,10 +11,10 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
+use parking_lot::Mutex;
 use rustix::fs::OFlags;
 
 use super::make_private;
@@ -33,11 +33,11 @@ const REMOVED: usize = 1_000;
 pub(crate) struct Scratch {
     folder: PathBuf,
     outputs: u64,
-    state: Mutex<State>,
+    state: Mutex<ScratchState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ScratchState {
     /// The folder, locked while it is in use.
     held: Option<File>,
     /// The size of all outputs in bytes; `None` until counted.
@@ -59,7 +59,7 @@ impl Scratch {
             state: Mutex::default(),
         };
         // Lock a folder from an earlier run of this session.
-        scratch.hold(&mut scratch.state());
+        scratch.hold(&mut scratch.state.lock());
         scratch
     }
 
@@ -70,12 +70,12 @@ impl Scratch {
     /// Creates the folder with mode 0700.
     pub(super) fn make(&self) -> io::Result<()> {
         make_private(&self.folder)?;
-        self.hold(&mut self.state());
+        self.hold(&mut self.state.lock());
         Ok(())
     }
 
     /// Locks the folder, so that it is not removed. If that fails, it is still kept for a week.
-    fn hold(&self, state: &mut State) {
+    fn hold(&self, state: &mut ScratchState) {
         if state.held.is_none() {
             state.held = open_folder(&self.folder)
                 .ok()
@@ -105,7 +105,7 @@ impl Scratch {
             .create_new(true)
             .mode(0o600)
             .open(&path)?;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.used.is_none() {
             let kept = outputs_in(&folder)?;
             state.used = Some(kept.iter().map(|output| output.size).sum());
@@ -117,7 +117,7 @@ impl Scratch {
     /// Removes the oldest outputs to make room for `wanted` bytes. Returns how many bytes fit, and
     /// how many outputs were removed.
     pub(super) fn room_for(&self, wanted: u64) -> (u64, usize) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let used = state.used.unwrap_or_default();
         let mut removed = 0;
         if used.saturating_add(wanted) > self.outputs {
@@ -129,7 +129,7 @@ impl Scratch {
         (room, removed)
     }
 
-    fn make_room(&self, state: &mut State, wanted: u64) -> usize {
+    fn make_room(&self, state: &mut ScratchState, wanted: u64) -> usize {
         let mut used = state.used.unwrap_or_default();
         let mut kept = outputs_in(&self.outputs_folder()).unwrap_or_default();
         kept.retain(|output| !state.open.contains(&output.path));
@@ -150,23 +150,19 @@ impl Scratch {
 
     /// Marks an output as complete.
     pub(super) fn close(&self, path: &Path) {
-        self.state().open.remove(path);
+        self.state.lock().open.remove(path);
     }
 
     /// Removes an output that nothing refers to.
     pub(super) fn discard(&self, path: &Path, size: u64) {
         let _ = fs::remove_file(path);
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.open.remove(path);
         state.used = state.used.map(|used| used.saturating_sub(size));
     }
 
     fn outputs_folder(&self) -> PathBuf {
         self.folder.join("output")
-    }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 

@@ -19,9 +19,10 @@ use std::{
         },
     },
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::Arc,
 };
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use rustix::{
     fd::{AsFd, BorrowedFd},
     fs::{
@@ -116,23 +117,18 @@ impl Workspace {
     }
 
     pub(crate) fn readable(&self) -> Vec<PathBuf> {
-        let readable = self.readable.read();
-        readable.unwrap_or_else(PoisonError::into_inner).clone()
+        self.readable.read().clone()
     }
 
     /// Replaces a readable folder, from the next time the jail is turned on.
     pub(crate) fn replace_readable(&self, old: &Path, new: &Path) {
-        let mut readable = (self.readable.write()).unwrap_or_else(PoisonError::into_inner);
-        for path in readable.iter_mut().filter(|path| *path == old) {
+        for path in self.readable.write().iter_mut().filter(|path| *path == old) {
             new.clone_into(path);
         }
     }
 
     pub(crate) fn is_jailed(&self) -> bool {
-        self.jail
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_some()
+        self.jail.read().is_some()
     }
 
     /// Turns the jail on or off. Running calls are not affected.
@@ -148,7 +144,7 @@ impl Workspace {
         } else {
             None
         };
-        *self.jail.write().unwrap_or_else(PoisonError::into_inner) = jail;
+        *self.jail.write() = jail;
         Ok(())
     }
 
@@ -156,11 +152,7 @@ impl Workspace {
     pub(crate) fn files(&self) -> Files {
         Files {
             cwd: self.cwd.clone(),
-            jail: self
-                .jail
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
+            jail: self.jail.read().clone(),
             writing: Arc::clone(&self.writing),
         }
     }
@@ -241,7 +233,7 @@ impl Files {
     /// Locks the files for writing. A model may call tools in parallel, and one edit must not undo
     /// another.
     pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writing.lock()
     }
 
     /// Opens a file or folder for reading. Never blocks, and has no effect on special files.
