@@ -4,30 +4,6 @@ use std::pin::Pin;
 
 use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender, rpc};
 
-use crate::{Host, ToolOutcome, extension::CallChain};
-
-/// A tool call that an extension makes with `call_tool`.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ToolRequest {
-    /// The extension that makes the call.
-    pub extension: String,
-    /// The chain of calls that led here. Its last tool is the one to run.
-    pub chain: CallChain,
-    /// The arguments.
-    pub args: Object,
-}
-
-impl ToolRequest {
-    pub(crate) fn new(extension: &str, chain: CallChain, args: Object) -> Self {
-        Self {
-            extension: extension.to_owned(),
-            chain,
-            args,
-        }
-    }
-}
-
 /// The user's answer to a confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmed {
@@ -75,17 +51,6 @@ pub trait Hooks: Send + Sync {
     /// An extension exited by itself; remove its panels and notes. A note has reported why.
     fn gone(&self, extension: &str) {
         let _ = extension;
-    }
-
-    /// An extension called a tool with `call_tool`. Run it with everything a tool call goes through
-    /// in this program, such as interception, and include the program's own tools. Default:
-    /// [`Host::run_tool`].
-    fn run_tool<'h>(
-        &'h self,
-        host: &'h Host,
-        request: ToolRequest,
-    ) -> Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'h>> {
-        Box::pin(host.run_tool(request.chain, request.args, |_| {}))
     }
 
     /// Asks whether to run a tool, with the arguments that the interceptors left. `caller` is the

@@ -9,7 +9,7 @@ use zot_protocol::{InterceptName, Object, StopReason, ToolId, rpc};
 
 use super::{Agent, events::Events};
 use crate::{
-    ToolOutcome, ToolRequest, clock,
+    ToolOutcome, clock,
     extension::CallChain,
     host::{Executor, ExtensionTools, Invocation, Progress, Running, Watcher},
     message::{Block, Role, shown_content},
@@ -50,14 +50,6 @@ impl Call {
 struct BuiltinTools<'a>(&'a Toolbox);
 
 impl Executor for BuiltinTools<'_> {
-    fn check<'e>(
-        &'e self,
-        _: &'e CallChain,
-        args: Object,
-    ) -> Running<'e, Result<Object, ToolOutcome>> {
-        Box::pin(std::future::ready(Ok(args)))
-    }
-
     fn execute<'e>(
         &'e self,
         chain: &'e CallChain,
@@ -201,7 +193,7 @@ impl Agent {
 
     /// What runs the tool; `None` if this session has no such tool.
     fn executor(&self, tool: &str) -> Option<Box<dyn Executor + '_>> {
-        if !self.settings.tools.has(tool) {
+        if !self.config.tools.has(tool) {
             return None;
         }
         Some(if tool::NAMES.contains(&tool) {
@@ -212,8 +204,7 @@ impl Agent {
     }
 
     /// Runs a call that an extension makes, with every tool that the model has.
-    pub(crate) async fn run_nested(&self, request: ToolRequest) -> ToolOutcome {
-        let ToolRequest { chain, args, .. } = request;
+    pub(crate) async fn run_nested(&self, chain: CallChain, args: Object) -> ToolOutcome {
         let id = self.host.next_call_id();
         let executor = self.executor(chain.tool());
         let mut executed = Executed::default();

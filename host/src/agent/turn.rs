@@ -98,7 +98,7 @@ impl Agent {
 
     async fn steps(&self, events: &Events, cancel: &CancellationToken) {
         for step in 1.. {
-            if self.settings.max_steps.is_some_and(|most| step > most) {
+            if self.config.max_steps.is_some_and(|most| step > most) {
                 let message = format!("reached the limit of {} model calls", step - 1);
                 return events.send(rpc::Error::new(message)).await;
             }

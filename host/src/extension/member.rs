@@ -3,7 +3,7 @@
 mod listener;
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::HashSet,
     mem::{Discriminant, discriminant},
     path::Path,
     sync::{
@@ -19,16 +19,16 @@ use tokio::{
     sync::{Notify, watch},
     task::JoinHandle,
 };
-use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, Support, pump};
+use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, pump};
 use zot_protocol::{
-    CallTool, Capability, Event, EventName, ExtensionConfig, HelloAck, InterceptName, Manifest,
-    NoteLevel, PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
+    CallTool, Capability, Event, EventName, HelloAck, InterceptName, Manifest, NoteLevel,
+    PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
 };
 
 use listener::MemberListener;
 
 use super::{
-    connection::{Connection, Stage, Tap},
+    connection::{Connection, Stage},
     event,
     fold::Failure,
     last_known,
@@ -39,7 +39,7 @@ use super::{
     running_calls::RunningCalls,
     stats::Stats,
 };
-use crate::hooks::Hooks;
+use crate::HostConfig;
 
 /// How long to wait for the end of an extension's stderr after it has exited.
 const STDERR_GRACE: Duration = Duration::from_millis(500);
@@ -67,24 +67,14 @@ impl WarnedFailures {
 
 /// State shared by all members of a host.
 pub(crate) struct Shared {
-    pub(crate) limits: Limits,
+    pub(crate) config: HostConfig,
     pub(crate) spawner: Spawner,
     pub(crate) ids: Arc<Ids>,
     /// The limit on all queued output together.
     pub(crate) queues: Arc<QueueBudget>,
-    pub(crate) hooks: Arc<dyn Hooks>,
-    pub(crate) tap: Option<Arc<dyn Tap>>,
-    /// Environment variables that an extension gets only if its manifest lists them.
-    pub(crate) secrets: Vec<String>,
-    /// What the kernel can enforce.
-    pub(crate) support: Support,
-    pub(crate) strict_permissions: bool,
     /// What `hello_ack` says about the host, for extensions started from now on.
     pub(crate) ack: Mutex<HelloAck>,
     pub(crate) owner: Weak<dyn Owner>,
-    pub(crate) interactive: bool,
-    /// The user's settings for each extension.
-    pub(crate) settings: Mutex<BTreeMap<String, ExtensionConfig>>,
     /// Whether a session is active. An extension that becomes ready during one gets `session_start`
     /// first.
     pub(crate) in_session: AtomicBool,
@@ -94,7 +84,7 @@ impl Shared {
     /// Returns why an extension with these permissions must not be started, if so.
     fn start_refusal(&self, permissions: &PermissionReport) -> Option<String> {
         let enforced = permissions.enforced.as_ref()?;
-        (self.strict_permissions && permissions.falls_short()).then(|| {
+        (self.config.strict_permissions && permissions.falls_short()).then(|| {
             format!(
                 "its permissions cannot be enforced here ({enforced})\n\
                  hint: without --strict-permissions it starts anyway"
@@ -132,14 +122,14 @@ pub(crate) struct Member {
 impl Member {
     /// Starts the process and a task that reads from it. Does not wait until it is ready.
     pub(crate) async fn start(launch: Launch, shared: &Arc<Shared>) -> Result<Arc<Self>, String> {
-        let limits = limits_of(&launch.manifest, &shared.limits);
+        let limits = limits_of(&launch.manifest, &shared.config.limits);
         let log = log_of(&launch, &limits);
         if !launch.unknown_fields.is_empty() {
             let fields = launch.unknown_fields.join(", ");
             log.note(&format!("ignored unknown fields of the manifest: {fields}"));
         }
         let mut ack = shared.ack.lock().clone();
-        let mut permissions = PermissionReport::of(&launch.manifest, shared.support);
+        let mut permissions = PermissionReport::of(&launch.manifest, shared.config.support);
         let started = spawn(&launch, &permissions, Path::new(&ack.cwd), shared).await;
         let mut process = started.inspect_err(|error| log.note(error))?;
         if let Some(confined) = process.confined() {
@@ -178,7 +168,7 @@ impl Member {
                     Arc::clone(&shared.ids),
                     Outbox::new(Box::new(stdin), &shared.queues, &limits),
                     Arc::new(listener),
-                    shared.tap.clone(),
+                    shared.config.tap.clone(),
                 )),
                 launch,
                 stats: Mutex::default(),
@@ -303,7 +293,7 @@ impl Member {
 
     /// Handles a prompt that the extension submits.
     fn submit(&self, text: &str, shared: &Shared) {
-        if !shared.interactive || text.trim().is_empty() {
+        if !shared.config.interactive || text.trim().is_empty() {
             return;
         }
         if self.calls.is_closed() {
@@ -312,10 +302,13 @@ impl Member {
             self.log(&format!("refused submit: {refused}"));
             self.connection.report_refused("submit", &refused);
             if !self.warned_about_submit.swap(true, Ordering::SeqCst) {
-                shared.hooks.note(self.name(), NoteLevel::Warn, &refused);
+                shared
+                    .config
+                    .hooks
+                    .note(self.name(), NoteLevel::Warn, &refused);
             }
         } else {
-            shared.hooks.submit(self.name(), text);
+            shared.config.hooks.submit(self.name(), text);
         }
     }
 
@@ -392,12 +385,21 @@ async fn spawn(
     }
     let program = launch.program().map_err(|error| error.to_string())?;
     if let Some(note) = launch.prepare_data().map_err(|error| error.to_string())? {
-        shared.hooks.note(launch.name(), NoteLevel::Warn, &note);
+        shared
+            .config
+            .hooks
+            .note(launch.name(), NoteLevel::Warn, &note);
     }
     let spec = Spec::new(program)
         .args(launch.manifest.args.clone())
         .cwd(&launch.dir);
-    let spec = permission::apply(spec, launch, cwd, &shared.secrets, shared.support);
+    let spec = permission::apply(
+        spec,
+        launch,
+        cwd,
+        &shared.config.secrets,
+        shared.config.support,
+    );
     let spawned = shared.spawner.spawn(spec).await;
     spawned.map_err(|error| permission::explain(&error))
 }

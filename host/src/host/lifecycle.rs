@@ -112,7 +112,7 @@ impl Host {
         let reports = slots.iter().map(|slot| match slot {
             Slot::Started(member) => (member.name().to_owned(), member.permissions.clone()),
             Slot::Failed(failed) => {
-                let report = PermissionReport::of(&failed.manifest, self.0.shared.support);
+                let report = PermissionReport::of(&failed.manifest, self.0.shared.config.support);
                 (failed.manifest.name.clone(), report)
             }
         });
@@ -133,9 +133,9 @@ impl Host {
             let line = format!(
                 "the permissions of {} are not fully enforced; enforced here: {}",
                 short.join(", "),
-                self.0.shared.support
+                self.0.shared.config.support
             );
-            self.0.shared.hooks.notice(NoteLevel::Warn, &line);
+            self.0.shared.config.hooks.notice(NoteLevel::Warn, &line);
         }
     }
 
@@ -157,7 +157,7 @@ impl Host {
         let mut over = self.0.closing.subscribe();
         tokio::select! {
             () = all_settled => {}
-            () = tokio::time::sleep(self.0.shared.limits.startup) => {}
+            () = tokio::time::sleep(self.0.shared.config.limits.startup) => {}
             _ = over.wait_for(|over| *over) => {}
         }
     }
@@ -192,11 +192,14 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
                 Err(why) => {
                     // A note is a single line.
                     let line = why.replace('\n', "; ");
-                    shared.hooks.note(launch.name(), NoteLevel::Error, &line);
+                    shared
+                        .config
+                        .hooks
+                        .note(launch.name(), NoteLevel::Error, &line);
                     Slot::Failed(Arc::new(FailedStart {
                         why,
                         warned: WarnedFailures::default(),
-                        log: log_of(&launch, &shared.limits),
+                        log: log_of(&launch, &shared.config.limits),
                         manifest: launch.manifest,
                     }))
                 }
@@ -214,8 +217,7 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
 /// Applies the user's `on_failure` settings. They can make a failure block, but never make a
 /// blocking one pass.
 fn tighten(manifest: &mut Manifest, shared: &Shared) {
-    let settings = shared.settings.lock();
-    if let Some(settings) = settings.get(&manifest.name) {
+    if let Some(settings) = shared.config.settings.get(&manifest.name) {
         for (event, &on_failure) in &settings.on_failure {
             if on_failure == OnFailure::Block {
                 let policy = InterceptPolicy::new(OnFailure::Block);

@@ -71,7 +71,7 @@ impl Slot {
         }
         if warned.first(failure) {
             let name = Interceptor::name(self);
-            shared.hooks.note(name, NoteLevel::Warn, &message);
+            shared.config.hooks.note(name, NoteLevel::Warn, &message);
         }
     }
 

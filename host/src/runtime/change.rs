@@ -34,7 +34,7 @@ impl Runtime {
     pub async fn set_model(&self, id: &str) -> Result<Model, SetModelError> {
         let (_active, _) = self.occupy()?;
         let current = self.model().await;
-        let model = self.0.config.catalogue.model(&current.provider, id);
+        let model = self.0.agent.config.catalogue.model(&current.provider, id);
         // A server whose models are not in the catalogue may have any model.
         if model.source == Source::Assumed && current.source != Source::Assumed {
             let known = self.models().await;
@@ -72,7 +72,7 @@ impl Runtime {
             ..
         } = &mut *state;
         let written = session.set_model(provider.name(), &model.id);
-        let ack = build::ack(&self.0.config, provider.name(), &model.id);
+        let ack = build::ack(&self.0.agent.config, provider.name(), &model.id);
         drop(state);
         agent.host.set_ack(ack);
         agent.report_write_error(written);
@@ -94,16 +94,16 @@ impl Runtime {
             .host
             .send_event(&SessionEnd::new(EndReason::Clear).into());
         let mut state = agent.state.lock().await;
-        let written = if state.session.is_off() || matches!(self.0.config.session, Choice::File(_))
-        {
-            state.clear()
-        } else {
-            let opened = self
-                .0
-                .sessions
-                .create(state.provider.name(), &state.model.id);
-            state.take_over(opened)
-        };
+        let written =
+            if state.session.is_off() || matches!(self.0.agent.config.session, Choice::File(_)) {
+                state.clear()
+            } else {
+                let opened = self
+                    .0
+                    .sessions
+                    .create(state.provider.name(), &state.model.id);
+                state.take_over(opened)
+            };
         self.use_scratch(state.session.id());
         drop(state);
         agent.report_write_error(written);
