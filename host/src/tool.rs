@@ -47,7 +47,6 @@ mod write;
 use std::{
     any::Any,
     io,
-    os::unix::fs::DirBuilderExt,
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
     sync::Arc,
@@ -63,8 +62,8 @@ use zot_process::{Net, Spawner, Support};
 use zot_protocol::Object;
 
 use self::{
-    args::{cancelled, failed, parse},
-    bash::{CommandContext, Shell},
+    args::{failed, parse},
+    bash::Shell,
     scratch::Scratch,
     workspace::{Files, Workspace},
 };
@@ -241,7 +240,7 @@ impl Toolbox {
             return None;
         }
         if cancel.is_cancelled() {
-            return Some(cancelled());
+            return Some(ToolOutcome::cancelled());
         }
         let running = AssertUnwindSafe(self.run_named(name, args, progress, cancel));
         Some(match running.catch_unwind().await {
@@ -272,7 +271,7 @@ impl Toolbox {
                 };
                 tokio::select! {
                     biased;
-                    () = cancel.cancelled() => cancelled(),
+                    () = cancel.cancelled() => ToolOutcome::cancelled(),
                     outcome = reading => outcome,
                 }
             }
@@ -288,12 +287,8 @@ impl Toolbox {
             }
             bash::NAME => {
                 let args = parse(name, args)?;
-                let ground = CommandContext {
-                    cwd: self.workspace.cwd(),
-                    jailed: self.workspace.is_jailed(),
-                    readable: self.workspace.readable(),
-                };
-                self.shell.run(ground, args, progress, cancel).await
+                let running = self.shell.run(&self.workspace, args, progress, cancel);
+                running.await
             }
             _ => {
                 let args = parse(name, args)?;
@@ -319,12 +314,6 @@ impl Toolbox {
             },
         }
     }
-}
-
-/// Creates a folder and its missing parents, accessible only to the owner.
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true).mode(0o700).create(folder)
 }
 
 /// Turns a panic in a tool into an error result.

@@ -6,7 +6,7 @@ use super::{Busy, Runtime, build};
 use crate::{
     agent::State,
     extension::discover::TrustProject,
-    provider::{Model, Resolved, catalogue::Source},
+    provider::{Model, Resolved, catalogue::ModelSource},
     session::{Choice, Opened},
 };
 
@@ -36,7 +36,7 @@ impl Runtime {
         let current = self.model().await;
         let model = self.0.agent.config.catalogue.model(&current.provider, id);
         // A server whose models are not in the catalogue may have any model.
-        if model.source == Source::Assumed && current.source != Source::Assumed {
+        if model.source == ModelSource::Assumed && current.source != ModelSource::Assumed {
             let known = self.models().await;
             return Err(SetModelError::Unknown {
                 provider: current.provider,

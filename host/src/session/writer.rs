@@ -84,24 +84,19 @@ pub(super) struct Writer {
 impl Writer {
     /// A writer whose file is created, in a private folder, with the first line.
     pub(super) fn pending(path: PathBuf, head: Head) -> Self {
-        Self {
-            path,
-            file: None,
-            head: Some(head),
-            len: 0,
-            torn: false,
-            waiting: Vec::new(),
-            failing: false,
-            folder_synced: false,
-        }
+        Self::new(path, None, Some(head), 0)
     }
 
     /// A writer for an existing file with complete lines up to `len`.
     pub(super) fn of(path: PathBuf, file: Locked, len: u64) -> Self {
+        Self::new(path, Some(file), None, len)
+    }
+
+    fn new(path: PathBuf, file: Option<Locked>, head: Option<Head>, len: u64) -> Self {
         Self {
             path,
-            file: Some(file),
-            head: None,
+            file,
+            head,
             len,
             torn: false,
             waiting: Vec::new(),

@@ -17,8 +17,7 @@ use std::{
 use parking_lot::Mutex;
 use rustix::fs::OFlags;
 
-use super::make_private;
-use crate::untrusted;
+use crate::{home::create_private, untrusted};
 
 /// The maximum size of all outputs of a session in bytes. The oldest are removed first.
 const OUTPUTS: u64 = 64 << 20;
@@ -69,7 +68,7 @@ impl Scratch {
 
     /// Creates the folder with mode 0700.
     pub(super) fn make(&self) -> io::Result<()> {
-        make_private(&self.folder)?;
+        create_private(&self.folder)?;
         self.hold(&mut self.state.lock());
         Ok(())
     }
@@ -90,7 +89,7 @@ impl Scratch {
     pub(super) fn temporary(&self) -> io::Result<Temporary> {
         self.make()?;
         let path = self.folder.join("tmp").join(random_name());
-        make_private(&path)?;
+        create_private(&path)?;
         Ok(Temporary(Some(path)))
     }
 
@@ -98,7 +97,7 @@ impl Scratch {
     pub(super) fn output(&self) -> io::Result<(File, PathBuf)> {
         self.make()?;
         let folder = self.outputs_folder();
-        make_private(&folder)?;
+        create_private(&folder)?;
         let path = folder.join(format!("bash-{}.txt", random_name()));
         let file = File::options()
             .write(true)
