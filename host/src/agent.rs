@@ -62,21 +62,6 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
-    /// Appends a message to the transcript and the session file.
-    async fn record(&self, message: Message) {
-        let mut state = self.state.lock().await;
-        let written = state.session.append(&message);
-        Arc::make_mut(&mut state.transcript).push(message);
-        drop(state);
-        self.report_write_error(written);
-    }
-
-    /// Replaces the transcript with this one message.
-    async fn replace_transcript(&self, message: Message) {
-        let written = self.state.lock().await.compact(message);
-        self.report_write_error(written);
-    }
-
     /// Waits until the session file is on disk, without blocking the runtime.
     async fn sync(&self) {
         let flushed = self.state.lock().await.session.flush();

@@ -123,6 +123,16 @@ impl Answer {
         text_of(&self.blocks)
     }
 
+    /// Returns the complete tool calls.
+    pub(super) fn tool_calls(&self) -> impl Iterator<Item = rpc::ToolCall> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::ToolCall { id, name, args } => {
+                Some(rpc::ToolCall::new(id.clone(), name, args.clone()))
+            }
+            _ => None,
+        })
+    }
+
     /// Reports whether it calls a tool, or has begun to.
     pub(super) fn calls(&self) -> bool {
         let call = |block: &Block| matches!(block, Block::ToolCall { .. });

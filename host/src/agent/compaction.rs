@@ -63,7 +63,8 @@ impl Agent {
         let summary = self.summarise(cancel).await?;
         let text = format!("{INTRODUCTION}\n\n{summary}");
         let message = Message::of_text(Role::User, text, clock::now());
-        self.replace_transcript(message).await;
+        let written = self.state.lock().await.compact(message);
+        self.report_write_error(written);
         self.host.send_event(&CompactEvent::new(&summary).into());
         Ok(summary)
     }

@@ -22,30 +22,6 @@ const PROGRESS: usize = 16;
 /// Larger arguments of an extension's call are not stored in the session file.
 const KEPT_ARGS: usize = 4 * 1024;
 
-/// A tool call in a message.
-pub(super) struct Call {
-    id: ToolId,
-    name: String,
-    args: Object,
-}
-
-impl Call {
-    pub(super) fn of(block: &Block) -> Option<Self> {
-        let Block::ToolCall { id, name, args } = block else {
-            return None;
-        };
-        Some(Self {
-            id: id.clone(),
-            name: name.clone(),
-            args: args.clone(),
-        })
-    }
-
-    fn event(&self) -> rpc::ToolCall {
-        rpc::ToolCall::new(self.id.clone(), &*self.name, self.args.clone())
-    }
-}
-
 /// The built-in tools.
 struct BuiltinTools<'a>(&'a Toolbox);
 
@@ -104,7 +80,7 @@ impl Agent {
     /// a result in the transcript, whatever happens.
     pub(super) async fn run_calls(
         &self,
-        calls: &[Call],
+        calls: &[rpc::ToolCall],
         malformed: &[(ToolId, String)],
         events: &Events,
         cancel: &CancellationToken,
@@ -119,12 +95,12 @@ impl Agent {
             invocation.announce();
             invocations.push(invocation);
             if !held {
-                events.send(call.event()).await;
+                events.send(call.clone()).await;
             }
         }
         self.end_turn(StopReason::ToolUse, None, events).await;
         for (call, invocation) in calls.iter().zip(invocations) {
-            let mut event = held.then(|| call.event());
+            let mut event = held.then(|| call.clone());
             let why = malformed.iter().find(|(id, _)| *id == call.id);
             let outcome = match why {
                 Some((_, why)) => invocation.refuse(why),
@@ -154,7 +130,7 @@ impl Agent {
     /// Runs a call and forwards its progress. Takes `event` when the driver has it.
     async fn run_call(
         &self,
-        call: &Call,
+        call: &rpc::ToolCall,
         invocation: Invocation<'_>,
         event: &mut Option<rpc::ToolCall>,
         events: &Events,

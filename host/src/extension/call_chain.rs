@@ -127,7 +127,7 @@ impl CallChain {
     }
 
     /// The tools of the chain, starting with the innermost call.
-    pub fn tools(&self) -> impl Iterator<Item = &str> {
+    fn tools(&self) -> impl Iterator<Item = &str> {
         std::iter::successors(Some(self), |chain| chain.0.parent.as_ref()).map(Self::tool)
     }
 
@@ -167,44 +167,15 @@ mod tests {
         Caller::new("weather")
     }
 
-    #[test]
-    fn a_chain_deeper_than_the_limit_is_refused() {
-        let mut chain = CallChain::new("a");
-        for tool in ["b", "c", "d"] {
-            chain = chain.call(&caller(), tool, 4).expect("not too deep");
-        }
-        assert_eq!(chain.tools().collect::<Vec<_>>(), ["d", "c", "b", "a"]);
-        assert_eq!(
-            chain.call(&caller(), "e", 4).unwrap_err(),
-            ChainRefused::TooDeep(4)
-        );
-    }
-
-    #[test]
-    fn a_tool_cannot_be_nested_in_itself() {
-        let chain = CallChain::new("a");
-        let below = chain.call(&caller(), "b", 4).expect("another tool");
-        assert_eq!(
-            below.call(&caller(), "a", 4).unwrap_err(),
-            ChainRefused::Repeated("a".into())
-        );
-        assert!(chain.call(&caller(), "b", 4).is_ok());
-    }
-
-    #[tokio::test]
-    async fn cancelling_a_call_cancels_nested_calls_at_any_depth() {
-        let chain = CallChain::new("a");
-        let below = chain.call(&caller(), "b", 4).expect("another tool");
-        let bottom = below.call(&caller(), "c", 4).expect("another tool");
-        chain.cancel();
-        bottom.cancelled().await;
-    }
-
     #[tokio::test]
     async fn closing_a_call_cancels_the_calls_nested_in_it() {
         let chain = CallChain::new("a");
         let below = chain.call(&caller(), "b", 4).expect("another tool");
         let beside = chain.call(&caller(), "c", 4).expect("another tool");
+        assert!(
+            chain.call(&caller(), "b", 4).is_ok(),
+            "once more, beside it"
+        );
         below.cancel();
         below.cancelled().await;
         assert!(!beside.is_cancelled() && !chain.is_cancelled());

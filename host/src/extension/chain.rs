@@ -8,6 +8,7 @@ use zot_protocol::{Intercept, InterceptName, OnFailure, Tagged};
 use super::fold::{Blocked, Failure, Fold, InterceptAnswer, Rights, Verdict};
 
 /// An interceptor of an event: an extension, or a stand-in in a test.
+#[expect(unused_variables, reason = "the defaults are the same for all events")]
 pub trait Interceptor {
     /// Its name.
     fn name(&self) -> &str;
@@ -17,14 +18,12 @@ pub trait Interceptor {
 
     /// Whether it may rewrite `event`. Default: yes.
     fn may_rewrite(&self, event: &InterceptName) -> bool {
-        let _ = event;
         true
     }
 
     /// Whether it is a final interceptor of `event`: asked again if later interceptors have changed
     /// the event. Default: no.
     fn is_final(&self, event: &InterceptName) -> bool {
-        let _ = event;
         false
     }
 

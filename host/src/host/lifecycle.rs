@@ -258,49 +258,32 @@ async fn shut_down_all(slots: &[Slot]) -> usize {
 }
 
 fn info(slot: &Slot) -> ExtensionInfo {
-    match slot {
+    let (registered, state, error) = match slot {
         Slot::Failed(failed) => {
-            let version = failed.manifest.version.clone().unwrap_or_default();
-            let mut info = ExtensionInfo::new(
-                &failed.manifest.name,
-                version,
-                ExtensionState::Failed,
-                vec![],
-                vec![],
-                vec![],
-            );
-            info.error = Some(failed.why.clone());
-            info
+            let error = Some(failed.why.clone());
+            (Arc::default(), ExtensionState::Failed, error)
         }
         Slot::Started(member) => {
-            let registered = member.connection.registered();
             let (state, error) = match &*member.connection.stage().borrow() {
                 Stage::Starting | Stage::Registering => (ExtensionState::Starting, None),
                 Stage::Ready => (ExtensionState::Ready, None),
                 Stage::Ended(why) => (ExtensionState::Failed, Some(why.to_string())),
             };
-            let mut info = ExtensionInfo::new(
-                member.name(),
-                member.launch.manifest.version.clone().unwrap_or_default(),
-                state,
-                registered
-                    .commands
-                    .iter()
-                    .map(|command| command.name.clone())
-                    .collect(),
-                registered
-                    .tools
-                    .iter()
-                    .map(|tool| tool.frame.name.clone())
-                    .collect(),
-                registered
-                    .intercepts
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect(),
-            );
-            info.error = error;
-            info
+            (member.connection.registered(), state, error)
         }
-    }
+    };
+    let commands = registered.commands.iter();
+    let tools = registered.tools.iter();
+    let intercepts = registered.intercepts.iter();
+    let manifest = slot.manifest();
+    let mut info = ExtensionInfo::new(
+        &manifest.name,
+        manifest.version.clone().unwrap_or_default(),
+        state,
+        commands.map(|command| command.name.clone()).collect(),
+        tools.map(|tool| tool.frame.name.clone()).collect(),
+        intercepts.map(ToString::to_string).collect(),
+    );
+    info.error = error;
+    info
 }

@@ -85,7 +85,7 @@ impl Slot {
         self.ready().is_some_and(subscribed) || self.on_failure(event) == OnFailure::Block
     }
 
-    fn manifest(&self) -> &Manifest {
+    pub(super) fn manifest(&self) -> &Manifest {
         match self {
             Self::Started(member) => &member.launch.manifest,
             Self::Failed(failed) => &failed.manifest,

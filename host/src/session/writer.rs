@@ -38,10 +38,10 @@ pub enum Written {
 /// Data that is in the file but not yet synced to disk.
 #[derive(Debug, Default)]
 #[must_use]
-pub struct Unsynced(Option<Pending>);
+pub struct Unsynced(Option<UnsyncedFile>);
 
 #[derive(Debug)]
-struct Pending {
+struct UnsyncedFile {
     file: File,
     path: PathBuf,
     /// The folder's entry for the file is not synced either.
@@ -51,7 +51,7 @@ struct Pending {
 impl Unsynced {
     /// Syncs the file. Blocks until the disk is done.
     pub fn sync(self) -> Result<(), SessionError> {
-        let Some(Pending { file, path, is_new }) = self.0 else {
+        let Some(UnsyncedFile { file, path, is_new }) = self.0 else {
             return Ok(());
         };
         file.sync_data()
@@ -155,7 +155,7 @@ impl Writer {
         let file = file
             .try_clone()
             .map_err(|error| SessionError::write(&self.path, error))?;
-        let unsynced = Unsynced(Some(Pending {
+        let unsynced = Unsynced(Some(UnsyncedFile {
             file,
             path: self.path.clone(),
             is_new: !std::mem::replace(&mut self.folder_synced, true),

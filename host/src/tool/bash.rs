@@ -25,7 +25,7 @@ use self::{
 };
 use super::{
     args::{failed, grouped},
-    scratch::{Scratch, Temporary},
+    scratch::{Scratch, TemporaryFolder},
     spec,
     workspace::Workspace,
 };
@@ -190,7 +190,7 @@ impl Shell {
         &self,
         workspace: &Workspace,
         command: &str,
-        temporary: Option<&Temporary>,
+        temporary: Option<&TemporaryFolder>,
     ) -> Result<Spec, String> {
         if command.contains('\0') {
             return Err("command contains a NUL byte".to_owned());

@@ -86,11 +86,11 @@ impl Scratch {
     }
 
     /// Creates a folder for the temporary files of one command.
-    pub(super) fn temporary(&self) -> io::Result<Temporary> {
+    pub(super) fn temporary(&self) -> io::Result<TemporaryFolder> {
         self.make()?;
         let path = self.folder.join("tmp").join(random_name());
         create_private(&path)?;
-        Ok(Temporary(Some(path)))
+        Ok(TemporaryFolder(Some(path)))
     }
 
     /// Creates a file for an output.
@@ -167,9 +167,9 @@ impl Scratch {
 
 /// A folder for temporary files, removed on drop.
 #[derive(Debug)]
-pub(super) struct Temporary(Option<PathBuf>);
+pub(super) struct TemporaryFolder(Option<PathBuf>);
 
-impl Temporary {
+impl TemporaryFolder {
     pub(super) fn path(&self) -> &Path {
         self.0.as_deref().unwrap_or(Path::new(""))
     }
@@ -182,7 +182,7 @@ impl Temporary {
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         if let Some(path) = self.0.take() {
             // Removing may take a while, so do not block the caller.

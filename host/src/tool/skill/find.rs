@@ -27,11 +27,8 @@ pub(super) struct FrontMatter {
 /// Reads the skill in a folder: its front matter and its body.
 pub(super) fn read(root: Option<&Path>, folder: &Path) -> Result<(FrontMatter, String), String> {
     let file = folder.join("SKILL.md");
-    let beginning = untrusted::read(root, &file, MAX_BYTES).map_err(|error| error.to_string())?;
-    if beginning.cut {
-        return Err(format!("larger than {} KiB", MAX_BYTES >> 10));
-    }
-    parse(&beginning.bytes)
+    let bytes = untrusted::read_whole(root, &file, MAX_BYTES);
+    parse(&bytes.map_err(|error| error.to_string())?)
 }
 
 pub(super) fn parse(bytes: &[u8]) -> Result<(FrontMatter, String), String> {
