@@ -10,15 +10,15 @@ mod system_prompt;
 mod tool_calls;
 mod turn;
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use tokio::sync::Mutex;
 use zot_protocol::{BeforeAgentStart, Intercept, NoteLevel, Object, rpc};
 
 use crate::{
-    Host, clock,
-    hooks::Hooks,
-    message::{Block, Message, Role},
+    Host, RuntimeConfig, clock,
+    context_files::ContextFile,
+    message::{Message, Role},
     provider::{Deltas, ProviderError, Request, Tokens, ToolSpec},
     session::{SessionError, Written},
     tool::{self, Toolbox},
@@ -27,22 +27,6 @@ use crate::{
 pub(crate) use events::Events;
 pub(crate) use state::State;
 pub use turn::Prompt;
-
-/// Settings that stay the same for the lifetime of an agent.
-pub(crate) struct AgentSettings {
-    /// The user's working directory.
-    pub(crate) cwd: PathBuf,
-    /// Replaces the default system prompt.
-    pub(crate) system_prompt: Option<String>,
-    /// Texts appended to the system prompt.
-    pub(crate) appended: Vec<String>,
-    /// Context files of the project and the user, such as `AGENTS.md`.
-    pub(crate) context: Vec<(PathBuf, String)>,
-    /// The maximum number of model calls for one prompt.
-    pub(crate) max_steps: Option<u32>,
-    /// The tools offered to the model.
-    pub(crate) tools: ToolSelection,
-}
 
 /// Which tools are offered to the model, including those of extensions.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -71,27 +55,13 @@ impl ToolSelection {
 pub(crate) struct Agent {
     pub(crate) host: Host,
     pub(crate) toolbox: Toolbox,
-    pub(crate) settings: AgentSettings,
-    pub(crate) hooks: Arc<dyn Hooks>,
+    pub(crate) config: RuntimeConfig,
+    /// Context files of the project and the user, such as `AGENTS.md`.
+    pub(crate) context: Vec<ContextFile>,
     pub(crate) state: Mutex<State>,
 }
 
 impl Agent {
-    /// Appends a message to the transcript and the session file.
-    async fn record(&self, message: Message) {
-        let mut state = self.state.lock().await;
-        let written = state.session.append(&message);
-        Arc::make_mut(&mut state.transcript).push(message);
-        drop(state);
-        self.report_write_error(written);
-    }
-
-    /// Replaces the transcript with this one message.
-    async fn replace_transcript(&self, message: Message) {
-        let written = self.state.lock().await.compact(message);
-        self.report_write_error(written);
-    }
-
     /// Waits until the session file is on disk, without blocking the runtime.
     async fn sync(&self) {
         let flushed = self.state.lock().await.session.flush();
@@ -109,7 +79,9 @@ impl Agent {
     /// Reports a failed write to the user.
     pub(crate) fn report_write_error(&self, written: Result<Written, SessionError>) {
         if let Err(error) = written {
-            self.hooks.notice(NoteLevel::Warn, &error.to_string());
+            self.config
+                .hooks
+                .notice(NoteLevel::Warn, &error.to_string());
         }
     }
 
@@ -128,13 +100,7 @@ impl Agent {
             return Err("there is nothing to compact".to_owned());
         }
         let mut messages = state.transcript.to_vec();
-        messages.push(Message {
-            role: Role::User,
-            content: vec![Block::Text {
-                text: text.to_owned(),
-            }],
-            time: clock::now(),
-        });
+        messages.push(Message::of_text(Role::User, text, clock::now()));
         let mut request = self.request(&state, Arc::new(messages));
         // The model must answer, not continue its work.
         request.tools = Arc::default();
@@ -162,20 +128,20 @@ impl Agent {
         });
         let mut tools = self.toolbox.specs();
         tools.extend(extensions);
-        tools.retain(|tool| self.settings.tools.has(&tool.name));
+        tools.retain(|tool| self.config.tools.has(&tool.name));
         tools
     }
 
     /// Warns the user about requested tools that do not exist.
     pub(crate) fn warn_of_missing_tools(&self) {
-        let ToolSelection::Only(names) = &self.settings.tools else {
+        let ToolSelection::Only(names) = &self.config.tools else {
             return;
         };
         let registry = self.host.registry();
         for name in names {
             if !tool::NAMES.contains(&&**name) && registry.tool(name).is_none() {
                 let message = format!("there is no tool `{}`", name.escape_debug());
-                self.hooks.notice(NoteLevel::Warn, &message);
+                self.config.hooks.notice(NoteLevel::Warn, &message);
             }
         }
     }
@@ -190,20 +156,9 @@ impl Agent {
             }
             (state.provider.name().to_owned(), state.model.id.clone())
         };
-        let skills: Vec<(String, String)> = self
-            .toolbox
-            .skills()
-            .iter()
-            .map(|skill| (skill.name.clone(), skill.description.clone()))
-            .collect();
-        let prompt = system_prompt::system_prompt(&system_prompt::Parts {
-            replacement: self.settings.system_prompt.as_deref(),
-            appended: &self.settings.appended,
-            cwd: &self.settings.cwd,
-            context: &self.settings.context,
-            skills: &skills,
-            today: &clock::now()[..10],
-        });
+        let skills = self.toolbox.skills();
+        let today = &clock::now()[..10];
+        let prompt = system_prompt::system_prompt(&self.config, &self.context, skills, today);
         let asked = BeforeAgentStart::new(prompt, provider, model);
         let system = match self.host.intercept(asked.into()).await.result {
             Ok(Intercept::BeforeAgentStart(start)) => start.system_prompt,

@@ -4,6 +4,7 @@ use std::{
     env,
     ffi::OsString,
     fs, io,
+    os::unix::fs::{DirBuilderExt, PermissionsExt},
     path::{Component, Path, PathBuf},
 };
 
@@ -26,9 +27,9 @@ pub struct Home {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum HomeError {
-    /// Neither `ZOT_HOME` nor the variable behind the platform's default is set.
-    #[error("cannot find the home directory: neither ZOT_HOME nor {0} is set\nhint: set ZOT_HOME")]
-    Unknown(&'static str),
+    /// Neither `ZOT_HOME` nor `HOME` is set.
+    #[error("cannot find the home directory: neither ZOT_HOME nor HOME is set\nhint: set ZOT_HOME")]
+    Unknown,
     /// The name is not exactly one path component.
     #[error("invalid directory name `{}`", .0.escape_debug())]
     Name(String),
@@ -49,24 +50,6 @@ pub enum HomeError {
     },
 }
 
-/// The platform whose conventions the default follows.
-#[derive(Clone, Copy)]
-enum Platform {
-    MacOs,
-    Windows,
-    Xdg,
-}
-
-impl Platform {
-    const CURRENT: Self = if cfg!(target_os = "macos") {
-        Self::MacOs
-    } else if cfg!(windows) {
-        Self::Windows
-    } else {
-        Self::Xdg
-    };
-}
-
 impl Home {
     /// A home at `path`. A relative path is resolved now, against the current directory, since
     /// extensions run elsewhere.
@@ -77,22 +60,16 @@ impl Home {
         }
     }
 
-    /// Returns the home from the environment. Without `HOME`, it asks the system for the home
-    /// directory.
+    /// Returns the home from the environment: `ZOT_HOME`, or the platform's default. An empty
+    /// variable counts as unset. Without `HOME`, it asks the system for the home directory.
     pub fn from_env() -> Result<Self, HomeError> {
-        Self::from_vars(|name| match name {
+        Self::from_vars(cfg!(target_os = "macos"), |name| match name {
             "HOME" => env::home_dir().map(OsString::from),
             name => env::var_os(name),
         })
     }
 
-    /// Returns the home from these variables: `ZOT_HOME`, or the platform's default. An empty
-    /// variable counts as unset.
-    pub fn from_vars(vars: impl Fn(&str) -> Option<OsString>) -> Result<Self, HomeError> {
-        Self::on(Platform::CURRENT, vars)
-    }
-
-    fn on(platform: Platform, vars: impl Fn(&str) -> Option<OsString>) -> Result<Self, HomeError> {
+    fn from_vars(is_mac: bool, vars: impl Fn(&str) -> Option<OsString>) -> Result<Self, HomeError> {
         let var = |name: &str| {
             vars(name)
                 .filter(|value| !value.is_empty())
@@ -101,25 +78,16 @@ impl Home {
         if let Some(path) = var("ZOT_HOME") {
             return Ok(Self::at(path));
         }
-        let (path, missing) = match platform {
-            Platform::MacOs => (
-                var("HOME").map(|home| home.join("Library/Application Support/zot")),
-                "HOME",
-            ),
-            Platform::Windows => (
-                var("LOCALAPPDATA").map(|local| local.join("zot")),
-                "LOCALAPPDATA",
-            ),
-            Platform::Xdg => (
-                // The XDG specification says to ignore relative paths.
-                var("XDG_STATE_HOME")
-                    .filter(|state| state.is_absolute())
-                    .or_else(|| Some(var("HOME")?.join(".local/state")))
-                    .map(|state| state.join("zot")),
-                "HOME",
-            ),
+        let home = || var("HOME").ok_or(HomeError::Unknown);
+        if is_mac {
+            return Ok(Self::at(home()?.join("Library/Application Support/zot")));
+        }
+        // The XDG specification says to ignore relative paths.
+        let state = match var("XDG_STATE_HOME").filter(|state| state.is_absolute()) {
+            Some(state) => state,
+            None => home()?.join(".local/state"),
         };
-        path.map(Self::at).ok_or(HomeError::Unknown(missing))
+        Ok(Self::at(state.join("zot")))
     }
 
     /// The directory itself.
@@ -205,18 +173,10 @@ impl Home {
         };
         self.scratch().join(name)
     }
-
-    /// Creates the [`data_dir`](Self::data_dir) of the extension `name` with mode 0700, or changes
-    /// the mode of an existing one. Missing parent directories get the same mode, as XDG asks.
-    pub fn prepare_data_dir(&self, name: &str) -> Result<PathBuf, HomeError> {
-        check_data_name(name)?;
-        let path = self.data_dir(name);
-        prepare_data(&path)?;
-        Ok(path)
-    }
 }
 
-/// Checks that the name is a single path component. Anything else could lead out of the home.
+/// Checks that the name of an extension's data directory is a single path component. Anything else
+/// could lead out of the home.
 pub(crate) fn check_data_name(name: &str) -> Result<(), HomeError> {
     if !matches!(
         Path::new(name).components().collect::<Vec<_>>()[..],
@@ -227,7 +187,8 @@ pub(crate) fn check_data_name(name: &str) -> Result<(), HomeError> {
     Ok(())
 }
 
-/// Creates a directory for an extension's data.
+/// Creates the directory for an extension's data with mode 0700, or changes the mode of an existing
+/// one. Missing parent directories get the same mode, as XDG asks.
 pub(crate) fn prepare_data(path: &Path) -> Result<(), HomeError> {
     match make_private(path) {
         Ok(true) => Ok(()),
@@ -241,23 +202,32 @@ pub(crate) fn prepare_data(path: &Path) -> Result<(), HomeError> {
 }
 
 /// Returns sixteen hexadecimal digits to use in place of a text that is not a safe file name.
-pub(crate) fn short_hash(text: &str) -> String {
+pub(crate) fn short_hash(text: impl AsRef<[u8]>) -> String {
     let mut hash = String::new();
-    for byte in &Sha256::digest(text.as_bytes())[..8] {
+    for byte in &Sha256::digest(text)[..8] {
         hash.push_str(&format!("{byte:02x}"));
     }
     hash
 }
 
-/// Creates a directory with mode 0700. Returns `false` if something else has that name.
+/// Creates a directory and its missing parents with mode 0700. Leaves an existing one alone.
+pub(crate) fn create_private(path: &Path) -> io::Result<()> {
+    fs::DirBuilder::new()
+        .recursive(true)
+        .mode(0o700)
+        .create(path)
+}
+
+/// Like [`create_private`], for the directory of the file at `path`.
+pub(crate) fn create_private_parent(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), create_private)
+}
+
+/// Creates a directory with mode 0700, or sets the mode of an existing one. Returns `false` if
+/// something else has that name.
 pub(crate) fn make_private(path: &Path) -> io::Result<bool> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    if let Some(parent) = path.parent() {
-        builder.recursive(true).create(parent)?;
-    }
-    match builder.recursive(false).create(path) {
+    create_private_parent(path)?;
+    match fs::DirBuilder::new().mode(0o700).create(path) {
         Err(error) if error.kind() != io::ErrorKind::AlreadyExists => return Err(error),
         _ => {}
     }
@@ -265,14 +235,10 @@ pub(crate) fn make_private(path: &Path) -> io::Result<bool> {
     if !metadata.is_dir() {
         return Ok(false);
     }
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mut permissions = metadata.permissions();
-        if permissions.mode() & 0o7777 != 0o700 {
-            permissions.set_mode(0o700);
-            fs::set_permissions(path, permissions)?;
-        }
+    let mut permissions = metadata.permissions();
+    if permissions.mode() & 0o7777 != 0o700 {
+        permissions.set_mode(0o700);
+        fs::set_permissions(path, permissions)?;
     }
     Ok(true)
 }
@@ -281,8 +247,8 @@ pub(crate) fn make_private(path: &Path) -> io::Result<bool> {
 mod tests {
     use super::*;
 
-    fn on(platform: Platform, vars: &[(&str, &str)]) -> Result<PathBuf, HomeError> {
-        let home = Home::on(platform, |name| {
+    fn on(is_mac: bool, vars: &[(&str, &str)]) -> Result<PathBuf, HomeError> {
+        let home = Home::from_vars(is_mac, |name| {
             let (_, value) = vars.iter().find(|(key, _)| *key == name)?;
             Some(OsString::from(value))
         })?;
@@ -290,44 +256,25 @@ mod tests {
     }
 
     #[test]
-    fn each_platform_has_its_default() {
+    fn each_platform_has_its_default_and_zot_home_wins() {
         let home = ("HOME", "/home/me");
-        assert_eq!(
-            on(Platform::MacOs, &[home, ("XDG_STATE_HOME", "/state")]).unwrap(),
-            Path::new("/home/me/Library/Application Support/zot")
-        );
-        assert_eq!(
-            on(Platform::Windows, &[home, ("LOCALAPPDATA", "/local")]).unwrap(),
-            Path::new("/local/zot")
-        );
-        assert_eq!(
-            on(Platform::Xdg, &[home, ("XDG_STATE_HOME", "/state")]).unwrap(),
-            Path::new("/state/zot")
-        );
-        assert_eq!(
-            on(Platform::Xdg, &[home]).unwrap(),
-            Path::new("/home/me/.local/state/zot")
-        );
-    }
-
-    #[test]
-    fn zot_home_wins_on_every_platform() {
-        let vars = [
-            ("ZOT_HOME", "/zot"),
-            ("HOME", "/home/me"),
-            ("LOCALAPPDATA", "/local"),
+        let xdg = ("XDG_STATE_HOME", "/state");
+        let zot = ("ZOT_HOME", "/zot");
+        let mac = "/home/me/Library/Application Support/zot";
+        let cases: &[(bool, &[(&str, &str)], &str)] = &[
+            (true, &[home, xdg], mac),
+            (false, &[home, xdg], "/state/zot"),
+            (false, &[home], "/home/me/.local/state/zot"),
+            (true, &[zot, home, xdg], "/zot"),
+            (false, &[zot, home, xdg], "/zot"),
         ];
-        for platform in [Platform::MacOs, Platform::Windows, Platform::Xdg] {
-            assert_eq!(on(platform, &vars).unwrap(), Path::new("/zot"));
+        for (is_mac, vars, expected) in cases {
+            assert_eq!(on(*is_mac, vars).unwrap(), Path::new(expected), "{vars:?}");
         }
-    }
-
-    #[test]
-    fn the_error_names_the_missing_variable() {
-        let error = |platform| on(platform, &[]).unwrap_err().to_string();
-        assert!(error(Platform::MacOs).contains("nor HOME"));
-        assert!(error(Platform::Windows).contains("nor LOCALAPPDATA"));
-        assert!(error(Platform::Xdg).contains("nor HOME"));
+        for is_mac in [true, false] {
+            let error = on(is_mac, &[]).unwrap_err().to_string();
+            assert!(error.contains("nor HOME"), "{error}");
+        }
     }
 
     #[test]
@@ -336,14 +283,14 @@ mod tests {
         let default = Path::new("/home/me/.local/state/zot");
         for state in ["", "state"] {
             let vars = [home, ("ZOT_HOME", ""), ("XDG_STATE_HOME", state)];
-            assert_eq!(on(Platform::Xdg, &vars).unwrap(), default, "{state:?}");
+            assert_eq!(on(false, &vars).unwrap(), default, "{state:?}");
         }
-        assert!(on(Platform::Xdg, &[("HOME", "")]).is_err());
+        assert!(on(false, &[("HOME", "")]).is_err());
     }
 
     #[test]
     fn a_relative_home_is_made_absolute() {
-        let home = on(Platform::Xdg, &[("ZOT_HOME", "zot")]).unwrap();
+        let home = on(false, &[("ZOT_HOME", "zot")]).unwrap();
         assert_eq!(home, env::current_dir().unwrap().join("zot"));
     }
 
@@ -367,11 +314,17 @@ mod tests {
         }
     }
 
-    #[cfg(unix)]
     mod data_dir {
-        use std::os::unix::fs::{PermissionsExt, symlink};
+        use std::os::unix::fs::symlink;
 
         use super::*;
+
+        /// Checks the name and creates the directory, like a start does.
+        fn prepare(home: &Home, name: &str) -> Result<PathBuf, HomeError> {
+            check_data_name(name)?;
+            let path = home.data_dir(name);
+            prepare_data(&path).map(|()| path)
+        }
 
         fn mode(path: &Path) -> u32 {
             fs::metadata(path).unwrap().permissions().mode() & 0o7777
@@ -381,7 +334,7 @@ mod tests {
         fn it_and_its_parents_are_private() {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::at(dir.path().join("zot"));
-            let path = home.prepare_data_dir("guard").unwrap();
+            let path = prepare(&home, "guard").unwrap();
             assert_eq!(path, home.data_dir("guard"));
             assert_eq!(mode(&path), 0o700);
             assert_eq!(mode(home.path()), 0o700);
@@ -391,11 +344,11 @@ mod tests {
         fn an_existing_directory_is_made_private_and_keeps_its_files() {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::at(dir.path());
-            let path = home.prepare_data_dir("guard").unwrap();
+            let path = prepare(&home, "guard").unwrap();
             fs::write(path.join("state"), "1").unwrap();
             for wrong in [0o755, 0o2770, 0o500] {
                 fs::set_permissions(&path, fs::Permissions::from_mode(wrong)).unwrap();
-                home.prepare_data_dir("guard").unwrap();
+                prepare(&home, "guard").unwrap();
                 assert_eq!(mode(&path), 0o700, "from {wrong:o}");
             }
             assert_eq!(fs::read_to_string(path.join("state")).unwrap(), "1");
@@ -411,12 +364,12 @@ mod tests {
             fs::create_dir_all(dir.path().join("zot/extension-data")).unwrap();
             for (name, target) in [("link", elsewhere.as_path()), ("dangling", Path::new("no"))] {
                 symlink(target, home.data_dir(name)).unwrap();
-                let error = home.prepare_data_dir(name).unwrap_err();
+                let error = prepare(&home, name).unwrap_err();
                 assert!(matches!(error, HomeError::Symlink(_)), "{error:?}");
             }
             assert_eq!(mode(&elsewhere), 0o755);
             fs::write(home.data_dir("file"), "").unwrap();
-            let error = home.prepare_data_dir("file").unwrap_err();
+            let error = prepare(&home, "file").unwrap_err();
             assert!(matches!(error, HomeError::NotADirectory(_)), "{error:?}");
         }
 
@@ -425,7 +378,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             let home = Home::at(dir.path());
             for name in ["", ".", "..", "a/b", "a/", "/a", "../a"] {
-                let error = home.prepare_data_dir(name).unwrap_err();
+                let error = prepare(&home, name).unwrap_err();
                 assert!(matches!(error, HomeError::Name(_)), "{name}: {error:?}");
             }
             assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 0);
@@ -436,7 +389,7 @@ mod tests {
             let dir = tempfile::tempdir().unwrap();
             fs::write(dir.path().join("file"), "").unwrap();
             let home = Home::at(dir.path().join("file/zot"));
-            let error = home.prepare_data_dir("guard").unwrap_err();
+            let error = prepare(&home, "guard").unwrap_err();
             assert!(matches!(error, HomeError::Io { .. }), "{error:?}");
             assert!(
                 error.to_string().contains("extension-data/guard"),

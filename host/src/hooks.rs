@@ -4,30 +4,6 @@ use std::pin::Pin;
 
 use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender, rpc};
 
-use crate::{Host, ToolOutcome, extension::CallChain};
-
-/// A tool call that an extension makes with `call_tool`.
-#[derive(Debug, Clone)]
-#[non_exhaustive]
-pub struct ToolRequest {
-    /// The extension that makes the call.
-    pub extension: String,
-    /// The chain of calls that led here. Its last tool is the one to run.
-    pub chain: CallChain,
-    /// The arguments.
-    pub args: Object,
-}
-
-impl ToolRequest {
-    pub(crate) fn new(extension: &str, chain: CallChain, args: Object) -> Self {
-        Self {
-            extension: extension.to_owned(),
-            chain,
-            args,
-        }
-    }
-}
-
 /// The user's answer to a confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmed {
@@ -41,52 +17,28 @@ pub enum Confirmed {
 /// default that does nothing. None of them may block or panic. They are called in the order in
 /// which things happen. Texts arrive as the extension sent them, so strip control sequences before
 /// writing them to a terminal.
+#[expect(unused_variables, reason = "the defaults do nothing")]
 pub trait Hooks: Send + Sync {
     /// An extension sent a note for the user, or the host has one about an extension.
-    fn note(&self, extension: &str, level: NoteLevel, message: &str) {
-        let _ = (extension, level, message);
-    }
+    fn note(&self, extension: &str, level: NoteLevel, message: &str) {}
 
     /// The host has a message for the user that does not concern an extension.
-    fn notice(&self, level: NoteLevel, message: &str) {
-        let _ = (level, message);
-    }
+    fn notice(&self, level: NoteLevel, message: &str) {}
 
     /// An extension cleared its notes.
-    fn clear_notes(&self, extension: &str) {
-        let _ = extension;
-    }
+    fn clear_notes(&self, extension: &str) {}
 
     /// An extension opened a panel.
-    fn open_panel(&self, extension: &str, panel: OpenPanel) {
-        let _ = (extension, panel);
-    }
+    fn open_panel(&self, extension: &str, panel: OpenPanel) {}
 
     /// An extension redrew a panel.
-    fn render_panel(&self, extension: &str, render: PanelRender) {
-        let _ = (extension, render);
-    }
+    fn render_panel(&self, extension: &str, render: PanelRender) {}
 
     /// An extension closed a panel.
-    fn close_panel(&self, extension: &str, close: PanelClose) {
-        let _ = (extension, close);
-    }
+    fn close_panel(&self, extension: &str, close: PanelClose) {}
 
     /// An extension exited by itself; remove its panels and notes. A note has reported why.
-    fn gone(&self, extension: &str) {
-        let _ = extension;
-    }
-
-    /// An extension called a tool with `call_tool`. Run it with everything a tool call goes through
-    /// in this program, such as interception, and include the program's own tools. Default:
-    /// [`Host::run_tool`].
-    fn run_tool<'h>(
-        &'h self,
-        host: &'h Host,
-        request: ToolRequest,
-    ) -> Pin<Box<dyn Future<Output = ToolOutcome> + Send + 'h>> {
-        Box::pin(host.run_tool(request.chain, request.args, |_| {}))
-    }
+    fn gone(&self, extension: &str) {}
 
     /// Asks whether to run a tool, with the arguments that the interceptors left. `caller` is the
     /// extension that makes the call, or `None` for the model. Default: yes. The future is dropped
@@ -97,24 +49,17 @@ pub trait Hooks: Send + Sync {
         tool: &'h str,
         args: &'h Object,
     ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
-        let _ = (caller, tool, args);
         Box::pin(std::future::ready(Confirmed::Yes))
     }
 
     /// An extension called a tool, and the interceptors have answered.
-    fn extension_call(&self, call: rpc::ExtToolCall) {
-        let _ = call;
-    }
+    fn extension_call(&self, call: rpc::ExtToolCall) {}
 
     /// A tool call of an extension finished or was refused.
-    fn extension_call_ended(&self, result: rpc::ExtToolResult) {
-        let _ = result;
-    }
+    fn extension_call_ended(&self, result: rpc::ExtToolResult) {}
 
     /// An extension submitted a prompt to queue. Never called with blank text, nor without a user.
-    fn submit(&self, extension: &str, text: &str) {
-        let _ = (extension, text);
-    }
+    fn submit(&self, extension: &str, text: &str) {}
 }
 
 /// Hooks that do nothing.

@@ -10,11 +10,12 @@ mod slot;
 use std::{
     collections::{BTreeMap, HashSet},
     sync::{
-        Arc, Mutex, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
 };
 
+use parking_lot::Mutex;
 use tokio::sync::watch;
 use zot_process::{Spawner, Support};
 use zot_protocol::{
@@ -27,7 +28,7 @@ use crate::{
         Builtins, Registry, RequestError, Shadowed,
         chain::{self, ChainOutcome, Interceptor},
         connection::Tap,
-        member::{Member, Owner, Shared, lock},
+        member::{Member, Owner, Shared},
         outbox::QueueBudget,
         stats::Stats,
     },
@@ -138,7 +139,6 @@ pub struct Host(Arc<HostInner>);
 
 struct HostInner {
     shared: Arc<Shared>,
-    builtins: Builtins,
     /// Every extension in load order, including those that are starting or stopping.
     slots: Mutex<Arc<Vec<Slot>>>,
     registry: watch::Sender<Arc<Registry>>,
@@ -150,6 +150,9 @@ struct HostInner {
     closing: watch::Sender<bool>,
     /// Whether the user has been warned that permissions are not fully enforced.
     warned_about_support: AtomicBool,
+    /// The agent that these extensions extend.
+    #[cfg(feature = "agent")]
+    agent: std::sync::OnceLock<Weak<crate::agent::Agent>>,
 }
 
 impl Host {
@@ -162,29 +165,30 @@ impl Host {
             HostInner {
                 shared: Arc::new(Shared {
                     queues: QueueBudget::new(&config.limits),
-                    limits: config.limits,
                     spawner,
                     ids: Arc::default(),
-                    hooks: config.hooks,
-                    tap: config.tap,
-                    secrets: config.secrets,
-                    support: config.support,
-                    strict_permissions: config.strict_permissions,
-                    ack: Mutex::new(config.ack),
+                    ack: Mutex::new(config.ack.clone()),
                     owner,
-                    interactive: config.interactive,
-                    settings: Mutex::new(config.settings),
                     in_session: AtomicBool::new(false),
+                    config,
                 }),
-                builtins: config.builtins,
                 slots: Mutex::default(),
                 registry: watch::Sender::new(Arc::default()),
                 active: watch::Sender::new(Some(Arc::default())),
                 reloading: tokio::sync::Mutex::new(()),
                 closing: watch::Sender::new(false),
                 warned_about_support: AtomicBool::new(false),
+                #[cfg(feature = "agent")]
+                agent: std::sync::OnceLock::new(),
             }
         })))
+    }
+
+    /// Sets the agent, which runs the tool calls of extensions. Must be called before any extension
+    /// starts.
+    #[cfg(feature = "agent")]
+    pub(crate) fn attach(&self, agent: &Arc<crate::agent::Agent>) {
+        let _ = self.0.agent.set(Arc::downgrade(agent));
     }
 
     /// Returns the commands and tools that extensions provide at this moment.
@@ -257,7 +261,7 @@ impl Host {
             .filter(|slot| slot.intercepts(&name))
             .cloned()
             .collect();
-        let outcome = chain::run(interceptors, event, self.0.shared.limits.chain).await;
+        let outcome = chain::run(interceptors, event, self.0.shared.config.limits.chain).await;
         for record in &outcome.records {
             if let Some(slot) = slots
                 .iter()
@@ -296,19 +300,14 @@ impl Host {
     /// Changes what `hello_ack` says about the host, such as the model or the directory. Applies to
     /// extensions started from now on.
     pub fn set_ack(&self, ack: HelloAck) {
-        *lock(&self.0.shared.ack) = ack;
-    }
-
-    /// Changes the user's settings. Applies to extensions started from now on.
-    pub fn set_settings(&self, settings: BTreeMap<String, ExtensionConfig>) {
-        *lock(&self.0.shared.settings) = settings;
+        *self.0.shared.ack.lock() = ack;
     }
 
     /// Returns the statistics of each extension as an interceptor, in load order.
     pub fn stats(&self) -> Vec<(String, Stats)> {
         let slots = self.0.slots();
         let started = slots.iter().filter_map(|slot| match slot {
-            Slot::Started(member) => Some((member.name().to_owned(), lock(&member.stats).clone())),
+            Slot::Started(member) => Some((member.name().to_owned(), member.stats.lock().clone())),
             Slot::Failed(_) => None,
         });
         started.collect()
@@ -329,7 +328,7 @@ impl Host {
 
 impl HostInner {
     fn slots(&self) -> Arc<Vec<Slot>> {
-        Arc::clone(&lock(&self.slots))
+        Arc::clone(&self.slots.lock())
     }
 
     /// Sends requests to these extensions from now on, and rebuilds the registry.
@@ -343,7 +342,7 @@ impl HostInner {
     /// Rebuilds the registry from the extensions that are ready.
     fn rebuild_registry(&self, registry: &mut Arc<Registry>, slots: &[Slot]) {
         let ready: Vec<&Arc<Member>> = slots.iter().filter_map(Slot::ready).collect();
-        let new = Registry::of(&ready, &self.builtins);
+        let new = Registry::of(&ready, &self.shared.config.builtins);
         let known: HashSet<&Shadowed> = registry.shadowed().iter().collect();
         for shadowed in new.shadowed().iter().filter(|it| !known.contains(it)) {
             let loser = ready.iter().find(|it| it.name() == shadowed.extension);

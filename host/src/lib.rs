@@ -125,7 +125,7 @@ pub mod untrusted;
 
 #[cfg(feature = "agent")]
 pub use agent::{Prompt, ToolSelection};
-pub use hooks::{Confirmed, Hooks, NoHooks, ToolRequest};
+pub use hooks::{Confirmed, Hooks, NoHooks};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};
 #[cfg(feature = "agent")]
 pub use runtime::{

@@ -75,17 +75,31 @@ pub enum Block {
 impl Message {
     /// Returns the text of all text blocks.
     pub fn text(&self) -> String {
-        let texts = self.content.iter().filter_map(|block| match block {
-            Block::Text { text } => Some(text.as_str()),
-            _ => None,
-        });
-        texts.collect()
+        text_of(&self.content)
+    }
+
+    /// A message with one text block.
+    pub(crate) fn of_text(role: Role, text: impl Into<String>, time: impl Into<String>) -> Self {
+        Self {
+            role,
+            content: vec![Block::Text { text: text.into() }],
+            time: time.into(),
+        }
     }
 
     /// Returns roughly how many bytes the model has to read.
     pub(crate) fn bytes(&self) -> usize {
         self.content.iter().map(Block::bytes).sum()
     }
+}
+
+/// Returns the text of all text blocks.
+pub(crate) fn text_of(blocks: &[Block]) -> String {
+    let texts = blocks.iter().filter_map(|block| match block {
+        Block::Text { text } => Some(text.as_str()),
+        _ => None,
+    });
+    texts.collect()
 }
 
 /// A rough size for any image: about 1500 tokens at four bytes each.

@@ -15,7 +15,7 @@ mod key;
 pub mod openai;
 mod resolve;
 mod retry;
-pub mod sse;
+mod sse;
 mod surrogates;
 
 pub use anthropic::Anthropic;
@@ -32,6 +32,7 @@ pub use retry::Retry;
 use std::{sync::Arc, time::Duration};
 
 use futures_util::stream::BoxStream;
+use serde::Deserialize;
 use zot_protocol::{Object, Reasoning, StopReason, ToolId};
 
 use crate::message::Message;
@@ -101,7 +102,8 @@ pub enum Delta {
 }
 
 /// The tokens of one model call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
+#[serde(deny_unknown_fields, default)]
 pub struct Tokens {
     /// Sent, and not read from the cache.
     pub input: u64,

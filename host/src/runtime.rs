@@ -29,13 +29,9 @@
 mod build;
 mod change;
 mod config;
-mod hooks;
 mod query;
 
-use std::{
-    io,
-    sync::{Arc, PoisonError},
-};
+use std::{io, sync::Arc};
 
 use tokio::sync::{Mutex, mpsc, watch};
 use tokio_util::sync::CancellationToken;
@@ -44,6 +40,7 @@ use zot_protocol::{EndReason, NoteLevel, SessionEnd, rpc};
 use crate::{
     Host,
     agent::{Agent, Events, Prompt, State},
+    context_files,
     extension::{Launch, discover::TrustProject},
     provider::Resolved,
     session::{Opened, SessionError, Sessions},
@@ -59,10 +56,9 @@ pub struct Runtime(Arc<Inner>);
 
 struct Inner {
     agent: Arc<Agent>,
-    config: RuntimeConfig,
     sessions: Sessions,
     /// Which of the project's extensions may start.
-    trust: std::sync::Mutex<TrustProject>,
+    trust: parking_lot::Mutex<TrustProject>,
     /// Cancels the current operation; `None` while idle.
     active: watch::Sender<Option<CancellationToken>>,
     /// Whether the extensions have started or used up their startup time.
@@ -105,30 +101,33 @@ impl EventStream {
 impl Runtime {
     /// Opens the session and starts the extensions in the background. Only the first turn waits for
     /// them. Must be called within a tokio runtime.
-    pub fn new(config: RuntimeConfig) -> Result<Self, RuntimeError> {
-        let mut config = config;
+    pub fn new(mut config: RuntimeConfig) -> Result<Self, RuntimeError> {
         let Resolved { provider, model } = config.take_model();
         let sessions = Sessions::of(&config.home, &config.cwd);
         let opened = sessions.begin(&config.session, provider.name(), &model.id)?;
         let toolbox = build::toolbox(&config, opened.session.id())?;
-        let relay = hooks::Relay::new(Arc::clone(&config.hooks));
-        let host = Host::new(build::host(&config, provider.name(), &model.id, &relay))?;
+        let host = Host::new(build::host(&config, provider.name(), &model.id))?;
         for notice in &opened.notices {
             config.hooks.notice(NoteLevel::Warn, &notice.to_string());
         }
         let state = State::new(provider.into(), model, config.reasoning, opened);
+        let context = if config.context_files {
+            context_files::find(&config.cwd, &config.home).files
+        } else {
+            Vec::new()
+        };
+        let trust = parking_lot::Mutex::new(config.trust.clone());
         let agent = Arc::new(Agent {
             host,
             toolbox,
-            settings: build::settings(&config),
-            hooks: Arc::clone(&config.hooks),
+            config,
+            context,
             state: Mutex::new(state),
         });
-        relay.attach(&agent);
+        agent.host.attach(&agent);
         let runtime = Self(Arc::new(Inner {
             agent,
-            trust: std::sync::Mutex::new(config.trust.clone()),
-            config,
+            trust,
             sessions,
             active: watch::Sender::new(None),
             loaded: watch::Sender::new(false),
@@ -142,7 +141,10 @@ impl Runtime {
         let agent = &self.0.agent;
         let mut state = agent.state.lock().await;
         for notice in &opened.notices {
-            agent.hooks.notice(NoteLevel::Warn, &notice.to_string());
+            agent
+                .config
+                .hooks
+                .notice(NoteLevel::Warn, &notice.to_string());
         }
         let written = state.take_over(opened);
         self.use_scratch(state.session.id());
@@ -152,17 +154,18 @@ impl Runtime {
 
     /// Makes the tools store long outputs in the folder of this session.
     fn use_scratch(&self, session: &str) {
-        let (agent, home) = (&self.0.agent, &self.0.config.home);
-        if let Err(error) = agent.toolbox.set_scratch(home.scratch_of(session)) {
+        let agent = &self.0.agent;
+        let scratch = agent.config.home.scratch_of(session);
+        if let Err(error) = agent.toolbox.set_scratch(scratch) {
             let message = format!("cannot re-enable the jail: {error}");
-            agent.hooks.notice(NoteLevel::Error, &message);
+            agent.config.hooks.notice(NoteLevel::Error, &message);
         }
     }
 
     /// Returns a closure that looks for extensions to start when it is called.
     fn find(&self) -> impl FnOnce() -> Vec<Launch> + Send + 'static {
-        let trust = self.0.trust.lock().unwrap_or_else(PoisonError::into_inner);
-        self.0.config.find(trust.clone())
+        let trust = self.0.trust.lock().clone();
+        self.0.agent.config.find(trust)
     }
 
     /// Starts the extensions.

@@ -3,7 +3,7 @@
 
 use std::{
     fs::{self, OpenOptions, TryLockError},
-    io::{self, Read},
+    io,
     ops::Range,
     os::unix::fs::{OpenOptionsExt, PermissionsExt},
     path::{Path, PathBuf},
@@ -20,12 +20,12 @@ use zot_protocol::{
 
 use crate::{
     file::{Locked, replace, set_aside, with_suffix},
-    home::{Home, make_private},
-    untrusted::{Follow, open_regular},
+    home::{Home, create_private_parent},
+    untrusted::read_own,
 };
 
 /// The size limit of `config.json`.
-const MAX_BYTES: u64 = 4 * 1024 * 1024;
+const MAX_BYTES: usize = 4 * 1024 * 1024;
 
 /// How long to wait for another process that writes the file.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
@@ -96,7 +96,7 @@ impl Settings {
     /// Reads the configuration. A missing file has the defaults.
     pub fn load(home: &Home) -> Self {
         let path = home.config();
-        let bytes = match read(&path) {
+        let bytes = match read_own(&path, MAX_BYTES) {
             Ok(Some(bytes)) => bytes,
             Ok(None) => return Self::default(),
             Err(source) => return Self::broken(SettingsNotice::Io { path, source }),
@@ -124,7 +124,10 @@ impl Settings {
 
     /// Reads the configuration without reporting problems and without backing up a damaged file.
     pub fn load_quietly(home: &Home) -> Config {
-        let bytes = read(&home.config()).ok().flatten().unwrap_or_default();
+        let bytes = read_own(&home.config(), MAX_BYTES)
+            .ok()
+            .flatten()
+            .unwrap_or_default();
         validate::config(&bytes).0
     }
 
@@ -144,9 +147,11 @@ pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsEr
         path: path.clone(),
         source,
     };
-    make_private_parent(&path).map_err(failed)?;
+    create_private_parent(&path).map_err(failed)?;
     let _lock = lock(&path)?;
-    let before = read(&path).map_err(failed)?.unwrap_or_default();
+    let before = read_own(&path, MAX_BYTES)
+        .map_err(failed)?
+        .unwrap_or_default();
     let after = with_trust(&before, dir, trust);
     let after = match after {
         Some(after) => after,
@@ -266,29 +271,6 @@ fn check(bytes: &[u8]) -> Result<(), Refusal> {
         .into_iter()
         .next()
         .map_or(Ok(()), Err)
-}
-
-/// Returns `None` if the file does not exist.
-fn read(path: &Path) -> io::Result<Option<Vec<u8>>> {
-    let file = match open_regular(path, Follow::Yes) {
-        Ok(Some(file)) => file,
-        Ok(None) => return Err(io::Error::other("not a regular file")),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error),
-    };
-    let mut bytes = Vec::new();
-    file.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(io::Error::other("larger than 4 MiB"));
-    }
-    Ok(Some(bytes))
-}
-
-fn make_private_parent(path: &Path) -> io::Result<()> {
-    match path.parent() {
-        Some(folder) if !folder.is_dir() => make_private(folder).map(drop),
-        _ => Ok(()),
-    }
 }
 
 /// Locks a file beside `path`, since `path` itself is replaced.

@@ -47,14 +47,14 @@ mod write;
 use std::{
     any::Any,
     io,
-    os::unix::fs::DirBuilderExt,
     panic::AssertUnwindSafe,
     path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
+    sync::Arc,
     time::Duration,
 };
 
 use futures_util::FutureExt;
+use parking_lot::RwLock;
 use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
@@ -62,8 +62,8 @@ use zot_process::{Net, Spawner, Support};
 use zot_protocol::Object;
 
 use self::{
-    args::{cancelled, failed, parse},
-    bash::{CommandContext, Shell},
+    args::{failed, parse},
+    bash::Shell,
     scratch::Scratch,
     workspace::{Files, Workspace},
 };
@@ -197,9 +197,7 @@ impl Toolbox {
             return Ok(());
         }
         self.workspace.replace_readable(before.folder(), &scratch);
-        let mut current = (self.shell.scratch.write()).unwrap_or_else(PoisonError::into_inner);
-        *current = Arc::new(Scratch::new(scratch));
-        drop(current);
+        *self.shell.scratch.write() = Arc::new(Scratch::new(scratch));
         if self.is_jailed() {
             self.set_jail(true)?;
         }
@@ -242,7 +240,7 @@ impl Toolbox {
             return None;
         }
         if cancel.is_cancelled() {
-            return Some(cancelled());
+            return Some(ToolOutcome::cancelled());
         }
         let running = AssertUnwindSafe(self.run_named(name, args, progress, cancel));
         Some(match running.catch_unwind().await {
@@ -273,7 +271,7 @@ impl Toolbox {
                 };
                 tokio::select! {
                     biased;
-                    () = cancel.cancelled() => cancelled(),
+                    () = cancel.cancelled() => ToolOutcome::cancelled(),
                     outcome = reading => outcome,
                 }
             }
@@ -289,12 +287,8 @@ impl Toolbox {
             }
             bash::NAME => {
                 let args = parse(name, args)?;
-                let ground = CommandContext {
-                    cwd: self.workspace.cwd(),
-                    jailed: self.workspace.is_jailed(),
-                    readable: self.workspace.readable(),
-                };
-                self.shell.run(ground, args, progress, cancel).await
+                let running = self.shell.run(&self.workspace, args, progress, cancel);
+                running.await
             }
             _ => {
                 let args = parse(name, args)?;
@@ -320,12 +314,6 @@ impl Toolbox {
             },
         }
     }
-}
-
-/// Creates a folder and its missing parents, accessible only to the owner.
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = std::fs::DirBuilder::new();
-    builder.recursive(true).mode(0o700).create(folder)
 }
 
 /// Turns a panic in a tool into an error result.

@@ -8,11 +8,11 @@ pub(crate) mod beneath;
 
 use std::{
     ffi::OsString,
-    fs::{File, OpenOptions},
+    fs::File,
     io::{self, Read},
     os::{
         fd::{AsFd, OwnedFd},
-        unix::{ffi::OsStringExt, fs::OpenOptionsExt},
+        unix::ffi::OsStringExt,
     },
     path::Path,
 };
@@ -34,17 +34,7 @@ pub struct Beginning {
 /// Reads at most `most` bytes of a file. With a `root`, `path` is relative to it and must not lead
 /// out of it. Without one, symlinks are followed anywhere; use that only for the user's own files.
 pub fn read(root: Option<&Path>, path: &Path, most: usize) -> io::Result<Beginning> {
-    let file = match open_in(root, path, OFlags::RDONLY | OFlags::NONBLOCK) {
-        // Opening a socket fails with `ENXIO`.
-        Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => {
-            return Err(not_a_file());
-        }
-        opened => File::from(opened?),
-    };
-    // Check the opened file, since the path may name something else by now.
-    if !file.metadata()?.is_file() {
-        return Err(not_a_file());
-    }
+    let file = open_regular_in(root, path, OFlags::empty())?.ok_or_else(not_a_file)?;
     let mut bytes = Vec::new();
     file.take(most as u64 + 1).read_to_end(&mut bytes)?;
     let cut = bytes.len() > most;
@@ -56,10 +46,21 @@ pub fn read(root: Option<&Path>, path: &Path, most: usize) -> io::Result<Beginni
 pub fn read_whole(root: Option<&Path>, path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let Beginning { bytes, cut } = read(root, path, most)?;
     if cut {
-        let message = format!("larger than {} KiB", most >> 10);
+        let message = match most >> 20 {
+            0 => format!("larger than {} KiB", most >> 10),
+            mib => format!("larger than {mib} MiB"),
+        };
         return Err(io::Error::new(io::ErrorKind::FileTooLarge, message));
     }
     Ok(bytes)
+}
+
+/// Reads one of the user's own files, like [`read_whole`]. Returns `None` if it does not exist.
+pub(crate) fn read_own(path: &Path, most: usize) -> io::Result<Option<Vec<u8>>> {
+    match read_whole(None, path, most) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        read => read.map(Some),
+    }
 }
 
 /// Lists a folder in no particular order. Returns an error if it has more than `most` entries.
@@ -118,7 +119,7 @@ pub(crate) fn open_in(root: Option<&Path>, path: &Path, flags: OFlags) -> io::Re
         OFlags::RDONLY | OFlags::DIRECTORY | OFlags::CLOEXEC,
         Mode::empty(),
     )?;
-    match beneath::open(root.as_fd(), path, flags, Mode::empty()) {
+    match beneath::open(root.as_fd(), path, flags) {
         Err(Errno::XDEV) => Err(io::Error::new(
             io::ErrorKind::CrossesDevices,
             "symlink leads out of the project",
@@ -130,16 +131,18 @@ pub(crate) fn open_in(root: Option<&Path>, path: &Path, flags: OFlags) -> io::Re
 /// Opens a regular file for reading. Returns `None` for anything else: a FIFO without a writer does
 /// not block, and devices are not read.
 pub(crate) fn open_regular(path: &Path, follow: Follow) -> io::Result<Option<File>> {
-    let mut flags = OFlags::NONBLOCK | OFlags::NOCTTY;
-    if matches!(follow, Follow::Never) {
-        flags |= OFlags::NOFOLLOW;
-    }
-    let mut options = OpenOptions::new();
-    options.read(true).custom_flags(flags.bits().cast_signed());
-    let file = match options.open(path) {
+    let flags = match follow {
+        Follow::Yes => OFlags::empty(),
+        Follow::Never => OFlags::NOFOLLOW,
+    };
+    open_regular_in(None, path, flags)
+}
+
+fn open_regular_in(root: Option<&Path>, path: &Path, flags: OFlags) -> io::Result<Option<File>> {
+    let file = match open_in(root, path, OFlags::RDONLY | OFlags::NONBLOCK | flags) {
         // Opening a socket fails with `ENXIO`.
         Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => return Ok(None),
-        opened => opened?,
+        opened => File::from(opened?),
     };
     // Check the opened file, since the path may name something else by now.
     Ok(file.metadata()?.is_file().then_some(file))

@@ -162,7 +162,7 @@ fn no_such_tool(host: &Host, name: &str, tool: &str) -> anyhow::Error {
     let names: Vec<String> = registry
         .tools()
         .iter()
-        .map(|entry| escape::text(&entry.tool.frame.name).to_string())
+        .map(|entry| escape::text(&entry.tool.frame.name))
         .collect();
     let hint = if registry.command(&tool.to_string()).is_some() {
         format!("{tool} is a command: zot ext run {name} {tool}")

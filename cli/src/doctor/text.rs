@@ -87,7 +87,7 @@ fn one(it: &Diagnosis, style: Style) -> String {
         row("rights", clean::line(&permissions.to_string()));
     }
     if it.permissions.is_some() {
-        row("log", escape::path(&it.log).to_string());
+        row("log", escape::path(&it.log));
     }
     lines.join("\n") + "\n\n"
 }

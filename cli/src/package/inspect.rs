@@ -46,10 +46,7 @@ pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<
     let path = env::var_os("PATH");
     let error = discover::resolve_exec(tree, &manifest.exec, path.as_deref()).err()?;
     // Show the final path instead of the staging directory.
-    let (tree, place) = (
-        escape::path(tree).to_string(),
-        escape::path(place).to_string(),
-    );
+    let (tree, place) = (escape::path(tree), escape::path(place));
     let why = error.to_string().replace(&tree, &place);
     let why = why.lines().next().unwrap_or_default();
     Some(format!(

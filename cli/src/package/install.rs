@@ -213,7 +213,7 @@ fn show(manifest: &Manifest, tree: &Path, place: &Path) -> anyhow::Result<()> {
         .into_iter()
         .chain(manifest.args.iter().map(String::as_str))
         .collect();
-    let command = escape::text(&command.join(" ")).to_string();
+    let command = escape::text(&command.join(" "));
     for (kind, what) in [("runs", command)]
         .into_iter()
         .chain(permission_summary::lines(manifest))

@@ -17,7 +17,7 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     let mut lines = Vec::new();
     let mut list = |kind, items: &[String]| {
         if !items.is_empty() {
-            lines.push((kind, escape::text(&items.join("  ")).to_string()));
+            lines.push((kind, escape::text(&items.join("  "))));
         }
     };
     list("reads", &declared.fs.read);
@@ -28,7 +28,7 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     }
     lines.push(("network", network(&declared.net)));
     for act in describe_actions(declared) {
-        lines.push(("!", escape::text(&act).to_string()));
+        lines.push(("!", escape::text(&act)));
     }
     let report = PermissionReport::of(manifest, Support::probe());
     if report.falls_short()

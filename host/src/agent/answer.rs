@@ -4,7 +4,7 @@ use serde_json::Value;
 use zot_protocol::{Object, StopReason, ToolId, limits, rpc, validate};
 
 use crate::{
-    message::Block,
+    message::{Block, text_of},
     provider::{Delta, Tokens},
 };
 
@@ -120,11 +120,17 @@ impl Answer {
 
     /// Returns the text of all text blocks.
     pub(super) fn text(&self) -> String {
-        let texts = self.blocks.iter().filter_map(|block| match block {
-            Block::Text { text } => Some(text.as_str()),
+        text_of(&self.blocks)
+    }
+
+    /// Returns the complete tool calls.
+    pub(super) fn tool_calls(&self) -> impl Iterator<Item = rpc::ToolCall> {
+        self.blocks.iter().filter_map(|block| match block {
+            Block::ToolCall { id, name, args } => {
+                Some(rpc::ToolCall::new(id.clone(), name, args.clone()))
+            }
             _ => None,
-        });
-        texts.collect()
+        })
     }
 
     /// Reports whether it calls a tool, or has begun to.

@@ -7,7 +7,7 @@ use zot_protocol::{CompactEvent, NoteLevel, TurnPurpose, rpc};
 use super::{Agent, answer::Answer, events::Events};
 use crate::{
     clock,
-    message::{Block, Message, Role},
+    message::{Message, Role},
 };
 
 /// The request to the model.
@@ -54,21 +54,17 @@ impl Agent {
             Err(_) if cancel.is_cancelled() => {}
             Err(why) => {
                 let message = format!("cannot compact the conversation: {why}");
-                self.hooks.notice(NoteLevel::Warn, &message);
+                self.config.hooks.notice(NoteLevel::Warn, &message);
             }
         }
     }
 
     async fn shorten(&self, cancel: &CancellationToken) -> Result<String, String> {
         let summary = self.summarise(cancel).await?;
-        let message = Message {
-            role: Role::User,
-            content: vec![Block::Text {
-                text: format!("{INTRODUCTION}\n\n{summary}"),
-            }],
-            time: clock::now(),
-        };
-        self.replace_transcript(message).await;
+        let text = format!("{INTRODUCTION}\n\n{summary}");
+        let message = Message::of_text(Role::User, text, clock::now());
+        let written = self.state.lock().await.compact(message);
+        self.report_write_error(written);
         self.host.send_event(&CompactEvent::new(&summary).into());
         Ok(summary)
     }

@@ -1,23 +1,6 @@
 //! Builds the system prompt.
 
-use std::path::{Path, PathBuf};
-
-/// The parts of a system prompt.
-#[derive(Debug, Clone)]
-pub(super) struct Parts<'a> {
-    /// The user's replacement for the built-in text.
-    pub(super) replacement: Option<&'a str>,
-    /// Texts to append, in order.
-    pub(super) appended: &'a [String],
-    /// The working directory.
-    pub(super) cwd: &'a Path,
-    /// The context files: path and text.
-    pub(super) context: &'a [(PathBuf, String)],
-    /// The available skills: name and description.
-    pub(super) skills: &'a [(String, String)],
-    /// The date: `2026-11-16`.
-    pub(super) today: &'a str,
-}
+use crate::{RuntimeConfig, context_files::ContextFile, tool::Skills};
 
 /// The built-in text.
 const BUILT_IN: &str = "\
@@ -29,33 +12,30 @@ You are zot, a coding agent in the user's terminal. You work in their project wi
 - When a tool call is refused, the reason comes from the user's side: follow it, and do not work around it.
 - Say in a few plain sentences what you did. Do not repeat code that the user can see.";
 
-/// Builds the prompt.
-pub(super) fn system_prompt(parts: &Parts<'_>) -> String {
-    let mut prompt = parts.replacement.unwrap_or(BUILT_IN).trim().to_owned();
+/// Builds the prompt. `today` is the date: `2026-11-16`.
+pub(super) fn system_prompt(
+    config: &RuntimeConfig,
+    context: &[ContextFile],
+    skills: &Skills,
+    today: &str,
+) -> String {
+    let built_in_or_own = config.system_prompt.as_deref().unwrap_or(BUILT_IN);
+    let mut prompt = built_in_or_own.trim().to_owned();
     let mut add = |text: &str| {
         prompt.push_str("\n\n");
         prompt.push_str(text.trim());
     };
+    let cwd = config.cwd.display();
     add(&format!(
-        "The working directory is {}. Today is {}.",
-        parts.cwd.display(),
-        parts.today
+        "The working directory is {cwd}. Today is {today}."
     ));
-    if !parts.skills.is_empty() {
-        let list: Vec<String> = parts
-            .skills
-            .iter()
-            .map(|(name, about)| format!("- {name}: {about}"))
-            .collect();
-        add(&format!(
-            "Skills are instructions for special tasks. Load one by name with the `skill` tool:\n{}",
-            list.join("\n")
-        ));
+    if skills.iter().next().is_some() {
+        add(&skills.prompt());
     }
-    for (path, text) in parts.context {
+    for ContextFile { path, text } in context {
         add(&format!("# {}\n\n{}", path.display(), text.trim()));
     }
-    for text in parts.appended {
+    for text in &config.appended {
         add(text);
     }
     prompt
@@ -64,30 +44,40 @@ pub(super) fn system_prompt(parts: &Parts<'_>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        home::Home,
+        provider::{Catalogue, Demo, Resolved},
+    };
 
     #[test]
     fn the_parts_are_in_order() {
-        let context = [(PathBuf::from("/w/AGENTS.md"), "Use tabs.\n".to_owned())];
-        let skills = [("write-zot-extension".to_owned(), "how to".to_owned())];
-        let appended = ["Be brief.".to_owned()];
-        let mut parts = Parts {
-            replacement: Some("You are a test."),
-            appended: &appended,
-            cwd: Path::new("/w"),
-            context: &context,
-            skills: &skills,
-            today: "2026-11-16",
+        let demo = Resolved {
+            provider: Box::new(Demo::new()),
+            model: Catalogue::built_in().model("demo", "demo"),
         };
+        let mut config = RuntimeConfig::new(Home::at("/home"), "/w", demo);
+        config.system_prompt = Some("You are a test.".to_owned());
+        config.appended = vec!["Be brief.".to_owned()];
+        let context = [ContextFile {
+            path: "/w/AGENTS.md".into(),
+            text: "Use tabs.\n".to_owned(),
+        }];
+        let skills = Skills::builtin();
+        let about = &skills.get("write-zot-extension").unwrap().description;
+        let prompt =
+            |config: &RuntimeConfig| system_prompt(config, &context, &skills, "2026-11-16");
         assert_eq!(
-            system_prompt(&parts),
-            "You are a test.\n\n\
-             The working directory is /w. Today is 2026-11-16.\n\n\
-             Skills are instructions for special tasks. Load one by name with the `skill` tool:\n\
-             - write-zot-extension: how to\n\n\
-             # /w/AGENTS.md\n\nUse tabs.\n\n\
-             Be brief."
+            prompt(&config),
+            format!(
+                "You are a test.\n\n\
+                 The working directory is /w. Today is 2026-11-16.\n\n\
+                 Skills are instructions for special tasks. Load one by name with the `skill` tool:\n\
+                 - write-zot-extension: {about}\n\n\
+                 # /w/AGENTS.md\n\nUse tabs.\n\n\
+                 Be brief."
+            )
         );
-        parts.replacement = None;
-        assert!(system_prompt(&parts).starts_with("You are zot, "));
+        config.system_prompt = None;
+        assert!(prompt(&config).starts_with("You are zot, "));
     }
 }

@@ -9,7 +9,7 @@ use zot_protocol::{InterceptName, Object, StopReason, ToolId, rpc};
 
 use super::{Agent, events::Events};
 use crate::{
-    ToolOutcome, ToolRequest, clock,
+    ToolOutcome, clock,
     extension::CallChain,
     host::{Executor, ExtensionTools, Invocation, Progress, Running, Watcher},
     message::{Block, Role, shown_content},
@@ -22,42 +22,10 @@ const PROGRESS: usize = 16;
 /// Larger arguments of an extension's call are not stored in the session file.
 const KEPT_ARGS: usize = 4 * 1024;
 
-/// A tool call in a message.
-pub(super) struct Call {
-    id: ToolId,
-    name: String,
-    args: Object,
-}
-
-impl Call {
-    pub(super) fn of(block: &Block) -> Option<Self> {
-        let Block::ToolCall { id, name, args } = block else {
-            return None;
-        };
-        Some(Self {
-            id: id.clone(),
-            name: name.clone(),
-            args: args.clone(),
-        })
-    }
-
-    fn event(&self) -> rpc::ToolCall {
-        rpc::ToolCall::new(self.id.clone(), &*self.name, self.args.clone())
-    }
-}
-
 /// The built-in tools.
 struct BuiltinTools<'a>(&'a Toolbox);
 
 impl Executor for BuiltinTools<'_> {
-    fn check<'e>(
-        &'e self,
-        _: &'e CallChain,
-        args: Object,
-    ) -> Running<'e, Result<Object, ToolOutcome>> {
-        Box::pin(std::future::ready(Ok(args)))
-    }
-
     fn execute<'e>(
         &'e self,
         chain: &'e CallChain,
@@ -112,7 +80,7 @@ impl Agent {
     /// a result in the transcript, whatever happens.
     pub(super) async fn run_calls(
         &self,
-        calls: &[Call],
+        calls: &[rpc::ToolCall],
         malformed: &[(ToolId, String)],
         events: &Events,
         cancel: &CancellationToken,
@@ -127,12 +95,12 @@ impl Agent {
             invocation.announce();
             invocations.push(invocation);
             if !held {
-                events.send(call.event()).await;
+                events.send(call.clone()).await;
             }
         }
         self.end_turn(StopReason::ToolUse, None, events).await;
         for (call, invocation) in calls.iter().zip(invocations) {
-            let mut event = held.then(|| call.event());
+            let mut event = held.then(|| call.clone());
             let why = malformed.iter().find(|(id, _)| *id == call.id);
             let outcome = match why {
                 Some((_, why)) => invocation.refuse(why),
@@ -162,7 +130,7 @@ impl Agent {
     /// Runs a call and forwards its progress. Takes `event` when the driver has it.
     async fn run_call(
         &self,
-        call: &Call,
+        call: &rpc::ToolCall,
         invocation: Invocation<'_>,
         event: &mut Option<rpc::ToolCall>,
         events: &Events,
@@ -201,7 +169,7 @@ impl Agent {
 
     /// What runs the tool; `None` if this session has no such tool.
     fn executor(&self, tool: &str) -> Option<Box<dyn Executor + '_>> {
-        if !self.settings.tools.has(tool) {
+        if !self.config.tools.has(tool) {
             return None;
         }
         Some(if tool::NAMES.contains(&tool) {
@@ -212,8 +180,7 @@ impl Agent {
     }
 
     /// Runs a call that an extension makes, with every tool that the model has.
-    pub(crate) async fn run_nested(&self, request: ToolRequest) -> ToolOutcome {
-        let ToolRequest { chain, args, .. } = request;
+    pub(crate) async fn run_nested(&self, chain: CallChain, args: Object) -> ToolOutcome {
         let id = self.host.next_call_id();
         let executor = self.executor(chain.tool());
         let mut executed = Executed::default();

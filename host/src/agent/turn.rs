@@ -4,6 +4,8 @@
 //! **Whatever happens, the transcript stays valid**: every tool call in it is followed by its
 //! result.
 
+use std::sync::Arc;
+
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 use zot_protocol::{
@@ -12,7 +14,7 @@ use zot_protocol::{
     rpc,
 };
 
-use super::{Agent, answer::Answer, events::Events, tool_calls::Call};
+use super::{Agent, answer::Answer, events::Events};
 use crate::{
     clock,
     message::{Block, Message, Role, shown},
@@ -98,7 +100,7 @@ impl Agent {
 
     async fn steps(&self, events: &Events, cancel: &CancellationToken) {
         for step in 1.. {
-            if self.settings.max_steps.is_some_and(|most| step > most) {
+            if self.config.max_steps.is_some_and(|most| step > most) {
                 let message = format!("reached the limit of {} model calls", step - 1);
                 return events.send(rpc::Error::new(message)).await;
             }
@@ -242,7 +244,7 @@ impl Agent {
             content
         };
         let has_calls = answer.calls();
-        let calls: Vec<Call> = answer.blocks().iter().filter_map(Call::of).collect();
+        let calls: Vec<rpc::ToolCall> = answer.tool_calls().collect();
         let time = self.append(Role::Assistant, answer.into_blocks()).await;
         let event = rpc::AssistantMessage::new(content, time);
         events.send(event).await;
@@ -318,7 +320,11 @@ impl Agent {
             content,
             time: time.clone(),
         };
-        self.record(message).await;
+        let mut state = self.state.lock().await;
+        let written = state.session.append(&message);
+        Arc::make_mut(&mut state.transcript).push(message);
+        drop(state);
+        self.report_write_error(written);
         time
     }
 }

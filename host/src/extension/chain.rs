@@ -8,6 +8,7 @@ use zot_protocol::{Intercept, InterceptName, OnFailure, Tagged};
 use super::fold::{Blocked, Failure, Fold, InterceptAnswer, Rights, Verdict};
 
 /// An interceptor of an event: an extension, or a stand-in in a test.
+#[expect(unused_variables, reason = "the defaults are the same for all events")]
 pub trait Interceptor {
     /// Its name.
     fn name(&self) -> &str;
@@ -17,35 +18,26 @@ pub trait Interceptor {
 
     /// Whether it may rewrite `event`. Default: yes.
     fn may_rewrite(&self, event: &InterceptName) -> bool {
-        let _ = event;
         true
     }
 
     /// Whether it is a final interceptor of `event`: asked again if later interceptors have changed
     /// the event. Default: no.
     fn is_final(&self, event: &InterceptName) -> bool {
-        let _ = event;
         false
     }
 
     /// How long it may take, including the time to write the request.
     fn deadline(&self) -> Duration;
 
-    /// Asks it about an event. Without an answer by `until`, this is a [`Failure::Timeout`].
+    /// Asks it about an event. `is_final` means that it is asked again, about the event as the whole
+    /// chain left it. Without an answer by `until`, this is a [`Failure::Timeout`].
     fn ask(
         &self,
         event: &Intercept,
+        is_final: bool,
         until: Instant,
     ) -> impl Future<Output = InterceptAnswer> + Send;
-
-    /// Asks a final interceptor again. Default: as before.
-    fn ask_final(
-        &self,
-        event: &Intercept,
-        until: Instant,
-    ) -> impl Future<Output = InterceptAnswer> + Send {
-        self.ask(event, until)
-    }
 }
 
 /// What one interceptor did to an event.
@@ -122,7 +114,7 @@ pub async fn run<A: Interceptor>(
     // The final interceptors, and the event as each one left it.
     let mut finals = Vec::new();
     for interceptor in interceptors {
-        let asked = |until| interceptor.ask(fold.event(), until);
+        let asked = |until| interceptor.ask(fold.event(), false, until);
         let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
         let note = note_of(&answer);
         let rights = Rights {
@@ -150,7 +142,7 @@ pub async fn run<A: Interceptor>(
         if left == *fold.event() {
             continue;
         }
-        let asked = |until| interceptor.ask_final(fold.event(), until);
+        let asked = |until| interceptor.ask(fold.event(), true, until);
         let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
         let note = note_of(&answer);
         let verdict = fold.final_answer(interceptor.name(), interceptor.on_failure(&name), answer);

@@ -8,10 +8,11 @@ mod request;
 mod timer;
 
 use std::sync::{
-    Arc, Mutex, MutexGuard, PoisonError,
+    Arc,
     atomic::{AtomicBool, Ordering},
 };
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, watch};
 use zot_protocol::{FromExtension, FromHost, HelloAck, Id, NoteLevel, limits::Limits};
 
@@ -130,7 +131,7 @@ impl Connection {
 
     /// Its current registrations.
     pub fn registered(&self) -> Arc<Registered> {
-        Arc::clone(&lock(&self.registered))
+        Arc::clone(&self.registered.lock())
     }
 
     /// Returns the call chain of the pending tool call `id`.
@@ -159,7 +160,7 @@ impl Connection {
 
     /// Ends the connection from this side.
     pub(crate) fn disconnect(&self, why: impl Into<String>) {
-        lock(&self.stop_reason).get_or_insert(why.into());
+        self.stop_reason.lock().get_or_insert(why.into());
         self.reader_wakeup.notify_one();
     }
 
@@ -266,9 +267,4 @@ impl std::fmt::Debug for Connection {
             .field("stage", &*self.stage.borrow())
             .finish_non_exhaustive()
     }
-}
-
-/// Ignores poisoning: no code in this crate panics while it holds a lock.
-fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -17,7 +17,7 @@ use super::discover::{MANIFEST, Scope, escape};
 use crate::{
     file,
     home::{Home, make_private, short_hash},
-    untrusted,
+    untrusted::read_own,
 };
 
 /// The largest owner record that is read.
@@ -152,16 +152,15 @@ impl DataOwner {
 
     fn short(&self) -> String {
         let (is_project, source) = self.key();
-        short_hash(&format!("{is_project}\0{source}"))
+        short_hash(format!("{is_project}\0{source}"))
     }
 }
 
 fn record(home: &Home, name: &str) -> io::Result<Option<DataOwner>> {
-    match untrusted::read_whole(None, &home.data_owner(name), MAX_RECORD_BYTES) {
-        Ok(bytes) => Ok(Some(serde_json::from_slice(&bytes)?)),
-        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-        Err(error) => Err(error),
-    }
+    let bytes = read_own(&home.data_owner(name), MAX_RECORD_BYTES)?;
+    Ok(bytes
+        .map(|bytes| serde_json::from_slice(&bytes))
+        .transpose()?)
 }
 
 /// Looks up in `extensions.lock` where the extension in the directory `name` was installed from.
@@ -180,7 +179,7 @@ fn installed_from(home: &Home, name: &str) -> Option<String> {
         Path { path: String },
         Git { url: String },
     }
-    let bytes = untrusted::read_whole(None, &home.lock_file(), MAX_LOCK_FILE_BYTES).ok()?;
+    let bytes = read_own(&home.lock_file(), MAX_LOCK_FILE_BYTES).ok()??;
     let mut lock: LockFile = serde_json::from_slice(&bytes).ok()?;
     Some(match lock.extensions.remove(name)?.source {
         Source::Path { path } => path,

@@ -25,7 +25,6 @@ mod trust;
 
 use std::{
     collections::BTreeMap,
-    ffi::OsString,
     fs, io,
     path::{Component, Path, PathBuf},
 };
@@ -39,8 +38,6 @@ use manifest::read_manifest_in;
 pub use manifest::{FindError, MANIFEST, MANIFEST_BYTES, read_manifest};
 pub use project_exec::resolve_project_exec;
 pub use trust::{TrustProject, TrustSubject, Untrusted, UntrustedReason};
-
-use zot_protocol::Manifest;
 
 use crate::{home::Home, untrusted};
 
@@ -84,9 +81,10 @@ pub fn discover(search: &Search) -> Discovery {
         let global = search.home.extensions();
         // Above a `ZOT_HOME` called `.zot`, both are the same directory, which belongs to the user.
         if !is_same(&project, &global) {
-            found.extend(scan_project(&cwd, &mut discovery));
+            let of_project = scan(Scope::Project, Some(&cwd), &project, &mut discovery);
+            found.extend(of_project);
         }
-        found.extend(scan_global(&global, &mut discovery));
+        found.extend(scan(Scope::Global, None, &global, &mut discovery));
     }
     discovery.extensions = decide(found, &search.trust);
     discovery
@@ -154,80 +152,58 @@ fn explicit(cwd: &Path, given: &Path) -> Result<Found, Refused> {
             .filter(|_| path.file_name().is_some_and(|name| name == MANIFEST))
             .ok_or_else(|| refuse(&path, FindError::NotAnExtension))?
     };
-    load(Scope::Explicit, dir, read_manifest).map_err(|reason| refuse(&dir.join(MANIFEST), reason))
+    load(Scope::Explicit, None, dir).map_err(|reason| refuse(&dir.join(MANIFEST), reason))
 }
 
-/// Finds the global extensions, in load order.
-fn scan_global(extensions: &Path, discovery: &mut Discovery) -> Vec<Found> {
-    let names = list_names(extensions, |error| {
-        discovery.refuse(Scope::Global, extensions, error.into());
-    });
-    scan(Scope::Global, extensions, names, discovery, |dir| {
-        Ok(fs::metadata(dir)?.is_dir())
-    })
-}
-
-/// Finds the extensions of the project in `cwd`, in load order. The project is untrusted: no link
-/// is followed out of it, and the number of entries is limited.
-fn scan_project(cwd: &Path, discovery: &mut Discovery) -> Vec<Found> {
-    let extensions = cwd.join(PROJECT);
-    let mut names = match untrusted::list(Some(cwd), Path::new(PROJECT), PROJECT_ENTRIES) {
+/// Finds the extensions in one folder, in load order. `project` is the directory of a project, which
+/// is untrusted: no link is followed out of it, and the number of entries is limited.
+fn scan(
+    scope: Scope,
+    project: Option<&Path>,
+    extensions: &Path,
+    discovery: &mut Discovery,
+) -> Vec<Found> {
+    let most = project.map_or(usize::MAX, |_| PROJECT_ENTRIES);
+    let mut names: Vec<_> = match untrusted::list(project, below(project, extensions), most) {
         Ok(entries) => entries.into_iter().map(|(name, _)| name).collect(),
+        // A missing folder is empty; a broken symlink is an error.
         Err(error) if error.kind() == io::ErrorKind::NotFound && !extensions.is_symlink() => {
             return Vec::new();
         }
         Err(error) => {
-            discovery.refuse(Scope::Project, &extensions, error.into());
+            discovery.refuse(scope, extensions, error.into());
             return Vec::new();
         }
     };
-    sort_visible(&mut names);
-    // Anything that is not a file counts against the limit.
-    names.retain(|name| !extensions.join(name).is_file());
-    if names.len() > PROJECT_EXTENSIONS {
-        let reason = FindError::TooMany {
-            max: PROJECT_EXTENSIONS,
-            ignored: names.len() - PROJECT_EXTENSIONS,
-        };
-        discovery.refuse(Scope::Project, &extensions, reason);
-        names.truncate(PROJECT_EXTENSIONS);
+    // Unfinished installations start with a dot.
+    names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
+    names.sort_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
+    if project.is_some() {
+        // Anything that is not a file counts against the limit.
+        names.retain(|name| !extensions.join(name).is_file());
+        if let Some(ignored @ 1..) = names.len().checked_sub(PROJECT_EXTENSIONS) {
+            let max = PROJECT_EXTENSIONS;
+            discovery.refuse(scope, extensions, FindError::TooMany { max, ignored });
+            names.truncate(max);
+        }
     }
-    scan(Scope::Project, &extensions, names, discovery, |dir| {
-        Ok(untrusted::is_folder(cwd, below(cwd, dir))?)
-    })
-}
-
-/// Makes a path in the project relative to it.
-fn below<'p>(cwd: &Path, path: &'p Path) -> &'p Path {
-    path.strip_prefix(cwd).unwrap_or(path)
-}
-
-/// Loads the extensions with these directory names, in load order.
-fn scan(
-    scope: Scope,
-    extensions: &Path,
-    names: Vec<OsString>,
-    discovery: &mut Discovery,
-    is_dir: impl Fn(&Path) -> Result<bool, FindError>,
-) -> Vec<Found> {
     let mut found = Vec::new();
     for name in names {
         let dir = extensions.join(&name);
-        match is_dir(&dir) {
+        let is_dir = match project {
+            Some(project) => untrusted::is_folder(project, below(Some(project), &dir)),
+            None => fs::metadata(&dir).map(|metadata| metadata.is_dir()),
+        };
+        match is_dir {
             Ok(true) => {}
             Ok(false) => continue,
-            Err(reason) => {
-                discovery.refuse(scope, &dir, reason);
+            Err(error) => {
+                discovery.refuse(scope, &dir, error.into());
                 continue;
             }
         }
         let manifest = dir.join(MANIFEST);
-        let project = dir.ancestors().nth(3).filter(|_| scope == Scope::Project);
-        let loaded = load(scope, &dir, |manifest| match project {
-            Some(cwd) => read_manifest_in(Some(cwd), below(cwd, manifest)),
-            None => read_manifest(manifest),
-        });
-        match loaded {
+        match load(scope, project, &dir) {
             Ok(extension) => found.push(extension),
             // A broken symlink is an error, not a missing manifest.
             Err(FindError::Missing) if !manifest.is_symlink() => {
@@ -241,41 +217,18 @@ fn scan(
     found
 }
 
-/// Lists a directory, sorted by the bytes of the names, without names that start with a dot, such
-/// as unfinished installations. A missing directory is empty; a broken symlink is an error.
-fn list_names(dir: &Path, mut failed: impl FnMut(io::Error)) -> Vec<OsString> {
-    let mut names = Vec::new();
-    match fs::read_dir(dir) {
-        Ok(entries) => {
-            for entry in entries {
-                match entry {
-                    Ok(entry) => names.push(entry.file_name()),
-                    Err(error) => failed(error),
-                }
-            }
-        }
-        Err(error) if error.kind() == io::ErrorKind::NotFound && !dir.is_symlink() => {}
-        Err(error) => failed(error),
-    }
-    sort_visible(&mut names);
-    names
+/// Makes a path in the project relative to it.
+fn below<'p>(project: Option<&Path>, path: &'p Path) -> &'p Path {
+    let rest = project.and_then(|project| path.strip_prefix(project).ok());
+    rest.unwrap_or(path)
 }
 
-fn sort_visible(names: &mut Vec<OsString>) {
-    names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
-    names.sort_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
-}
-
-fn load(
-    scope: Scope,
-    dir: &Path,
-    read: impl FnOnce(&Path) -> Result<(Manifest, Vec<String>), FindError>,
-) -> Result<Found, FindError> {
+fn load(scope: Scope, project: Option<&Path>, dir: &Path) -> Result<Found, FindError> {
     let manifest_path = dir.join(MANIFEST);
     if scope == Scope::Project && manifest_path.is_symlink() {
         return Err(FindError::Symlink);
     }
-    let (manifest, unknown_fields) = read(&manifest_path)?;
+    let (manifest, unknown_fields) = read_manifest_in(project, below(project, &manifest_path))?;
     Ok(Found {
         manifest,
         unknown_fields,

@@ -91,7 +91,7 @@ impl Launch {
         prepare_data(&path)?;
         Ok(apart_from.filter(|_| is_new).map(|owner| {
             let which = match self.scope {
-                Scope::Explicit => escape::path(&self.dir).to_string(),
+                Scope::Explicit => escape::path(&self.dir),
                 Scope::Project => format!("{} --project", self.name()),
                 Scope::Global => format!("{} --global", self.name()),
             };

@@ -3,35 +3,34 @@
 mod listener;
 
 use std::{
-    collections::{BTreeMap, HashSet},
+    collections::HashSet,
     mem::{Discriminant, discriminant},
     path::Path,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError, Weak,
+        Arc, Weak,
         atomic::{AtomicBool, Ordering},
     },
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::{
     runtime::Handle,
     sync::{Notify, watch},
     task::JoinHandle,
-    time::Instant,
 };
-use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, Support, pump};
+use zot_process::{LogFile, LogLimits, Process, Spawner, Spec, pump};
 use zot_protocol::{
-    CallTool, Capability, Event, EventName, ExtensionConfig, HelloAck, Intercept, InterceptName,
-    Manifest, NoteLevel, OnFailure, PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
+    CallTool, Capability, Event, EventName, HelloAck, InterceptName, Manifest, NoteLevel,
+    PROTOCOL_VERSION, SessionStart, Tagged, limits::Limits,
 };
 
 use listener::MemberListener;
 
 use super::{
-    chain::{InterceptRecord, Interceptor},
-    connection::{Connection, Stage, Tap},
+    connection::{Connection, Stage},
     event,
-    fold::{Failure, InterceptAnswer},
+    fold::Failure,
     last_known,
     launch::Launch,
     outbox::{Outbox, QueueBudget},
@@ -40,7 +39,7 @@ use super::{
     running_calls::RunningCalls,
     stats::Stats,
 };
-use crate::hooks::Hooks;
+use crate::HostConfig;
 
 /// How long to wait for the end of an extension's stderr after it has exited.
 const STDERR_GRACE: Duration = Duration::from_millis(500);
@@ -62,30 +61,20 @@ pub(crate) struct WarnedFailures(Mutex<HashSet<Discriminant<Failure>>>);
 impl WarnedFailures {
     /// Records a failure. Returns true for the first one with this cause.
     pub(crate) fn first(&self, failure: &Failure) -> bool {
-        lock(&self.0).insert(discriminant(failure))
+        self.0.lock().insert(discriminant(failure))
     }
 }
 
 /// State shared by all members of a host.
 pub(crate) struct Shared {
-    pub(crate) limits: Limits,
+    pub(crate) config: HostConfig,
     pub(crate) spawner: Spawner,
     pub(crate) ids: Arc<Ids>,
     /// The limit on all queued output together.
     pub(crate) queues: Arc<QueueBudget>,
-    pub(crate) hooks: Arc<dyn Hooks>,
-    pub(crate) tap: Option<Arc<dyn Tap>>,
-    /// Environment variables that an extension gets only if its manifest lists them.
-    pub(crate) secrets: Vec<String>,
-    /// What the kernel can enforce.
-    pub(crate) support: Support,
-    pub(crate) strict_permissions: bool,
     /// What `hello_ack` says about the host, for extensions started from now on.
     pub(crate) ack: Mutex<HelloAck>,
     pub(crate) owner: Weak<dyn Owner>,
-    pub(crate) interactive: bool,
-    /// The user's settings for each extension.
-    pub(crate) settings: Mutex<BTreeMap<String, ExtensionConfig>>,
     /// Whether a session is active. An extension that becomes ready during one gets `session_start`
     /// first.
     pub(crate) in_session: AtomicBool,
@@ -95,7 +84,7 @@ impl Shared {
     /// Returns why an extension with these permissions must not be started, if so.
     fn start_refusal(&self, permissions: &PermissionReport) -> Option<String> {
         let enforced = permissions.enforced.as_ref()?;
-        (self.strict_permissions && permissions.falls_short()).then(|| {
+        (self.config.strict_permissions && permissions.falls_short()).then(|| {
             format!(
                 "its permissions cannot be enforced here ({enforced})\n\
                  hint: without --strict-permissions it starts anyway"
@@ -119,7 +108,8 @@ pub(crate) struct Member {
     log: LogFile,
     /// Becomes true when stderr has been read to the end.
     stderr_done: watch::Receiver<bool>,
-    limits: Limits,
+    /// The host's limits, with the deadlines of the manifest.
+    pub(crate) limits: Limits,
     session_start_sent: Mutex<bool>,
     /// Whether the user has been warned that a `submit` was refused.
     warned_about_submit: AtomicBool,
@@ -132,14 +122,14 @@ pub(crate) struct Member {
 impl Member {
     /// Starts the process and a task that reads from it. Does not wait until it is ready.
     pub(crate) async fn start(launch: Launch, shared: &Arc<Shared>) -> Result<Arc<Self>, String> {
-        let limits = limits_of(&launch.manifest, &shared.limits);
+        let limits = limits_of(&launch.manifest, &shared.config.limits);
         let log = log_of(&launch, &limits);
         if !launch.unknown_fields.is_empty() {
             let fields = launch.unknown_fields.join(", ");
             log.note(&format!("ignored unknown fields of the manifest: {fields}"));
         }
-        let mut ack = lock(&shared.ack).clone();
-        let mut permissions = PermissionReport::of(&launch.manifest, shared.support);
+        let mut ack = shared.ack.lock().clone();
+        let mut permissions = PermissionReport::of(&launch.manifest, shared.config.support);
         let started = spawn(&launch, &permissions, Path::new(&ack.cwd), shared).await;
         let mut process = started.inspect_err(|error| log.note(error))?;
         if let Some(confined) = process.confined() {
@@ -178,7 +168,7 @@ impl Member {
                     Arc::clone(&shared.ids),
                     Outbox::new(Box::new(stdin), &shared.queues, &limits),
                     Arc::new(listener),
-                    shared.tap.clone(),
+                    shared.config.tap.clone(),
                 )),
                 launch,
                 stats: Mutex::default(),
@@ -209,7 +199,7 @@ impl Member {
             // However the stream ended, kill what is left of the process tree.
             reader.process.end(reader.limits.term_grace).await;
         });
-        *lock(&member.reading) = Some(reading);
+        *member.reading.lock() = Some(reading);
         Ok(member)
     }
 
@@ -226,7 +216,7 @@ impl Member {
             connection,
             registrations_changed,
         ));
-        *lock(&self.saving) = Some(saving);
+        *self.saving.lock() = Some(saving);
     }
 
     pub(crate) fn name(&self) -> &str {
@@ -267,7 +257,7 @@ impl Member {
         if !self.connection.is_ready() {
             return;
         }
-        let mut sent = lock(&self.session_start_sent);
+        let mut sent = self.session_start_sent.lock();
         self.send_session_start(&mut sent, shared);
         if matches!(event, Event::SessionStart(_)) {
             return;
@@ -281,7 +271,7 @@ impl Member {
     /// Sends `session_start` to an extension that became ready, or subscribed, during a session.
     fn send_missed_session_start(&self, shared: &Shared) {
         if self.connection.is_ready() {
-            self.send_session_start(&mut lock(&self.session_start_sent), shared);
+            self.send_session_start(&mut self.session_start_sent.lock(), shared);
         }
     }
 
@@ -303,7 +293,7 @@ impl Member {
 
     /// Handles a prompt that the extension submits.
     fn submit(&self, text: &str, shared: &Shared) {
-        if !shared.interactive || text.trim().is_empty() {
+        if !shared.config.interactive || text.trim().is_empty() {
             return;
         }
         if self.calls.is_closed() {
@@ -312,10 +302,13 @@ impl Member {
             self.log(&format!("refused submit: {refused}"));
             self.connection.report_refused("submit", &refused);
             if !self.warned_about_submit.swap(true, Ordering::SeqCst) {
-                shared.hooks.note(self.name(), NoteLevel::Warn, &refused);
+                shared
+                    .config
+                    .hooks
+                    .note(self.name(), NoteLevel::Warn, &refused);
             }
         } else {
-            shared.hooks.submit(self.name(), text);
+            shared.config.hooks.submit(self.name(), text);
         }
     }
 
@@ -336,26 +329,6 @@ impl Member {
         }
         let line = format!("\"tools\": [\"{tool}\"]");
         Err(not_granted(&format!("call `{tool}`"), &line))
-    }
-
-    /// Reports whether it takes part in the chain for `event`: it has subscribed, or its manifest
-    /// blocks the event on failure.
-    pub(crate) fn intercepts(&self, event: &InterceptName) -> bool {
-        let ready = self.connection.is_ready();
-        (ready && self.connection.registered().intercepts.contains(event)) || self.guards(event)
-    }
-
-    fn guards(&self, event: &InterceptName) -> bool {
-        self.launch.manifest.intercept.on_failure(event) == OnFailure::Block
-    }
-
-    pub(crate) fn record(&self, record: &InterceptRecord) {
-        lock(&self.stats).record(record);
-    }
-
-    /// The deadline for each of its tool calls.
-    pub(crate) fn tool_deadline(&self) -> Duration {
-        self.limits.tool
     }
 
     /// Kills its process tree in the background on the current runtime. Without a runtime there is
@@ -380,13 +353,13 @@ impl Member {
         self.connection.shut_down();
         let _ = tokio::time::timeout(self.limits.shutdown_grace, self.process.wait()).await;
         self.process.end(self.limits.term_grace).await;
-        let reading = lock(&self.reading).take();
+        let reading = self.reading.lock().take();
         if let Some(reading) = reading {
             // A descendant in another session may hold the output open. Do not wait for it.
             self.connection.disconnect("was shut down");
             let _ = reading.await;
         }
-        let saving = lock(&self.saving).take();
+        let saving = self.saving.lock().take();
         if let Some(saving) = saving {
             // Do not wait for a disk that hangs.
             let _ = tokio::time::timeout(SAVE_GRACE, saving).await;
@@ -412,12 +385,21 @@ async fn spawn(
     }
     let program = launch.program().map_err(|error| error.to_string())?;
     if let Some(note) = launch.prepare_data().map_err(|error| error.to_string())? {
-        shared.hooks.note(launch.name(), NoteLevel::Warn, &note);
+        shared
+            .config
+            .hooks
+            .note(launch.name(), NoteLevel::Warn, &note);
     }
     let spec = Spec::new(program)
         .args(launch.manifest.args.clone())
         .cwd(&launch.dir);
-    let spec = permission::apply(spec, launch, cwd, &shared.secrets, shared.support);
+    let spec = permission::apply(
+        spec,
+        launch,
+        cwd,
+        &shared.config.secrets,
+        shared.config.support,
+    );
     let spawned = shared.spawner.spawn(spec).await;
     spawned.map_err(|error| permission::explain(&error))
 }
@@ -443,40 +425,4 @@ fn limits_of(manifest: &Manifest, limits: &Limits) -> Limits {
         set(&mut limits.intercept, timeouts.intercept_ms);
     }
     limits
-}
-
-impl Interceptor for Arc<Member> {
-    fn name(&self) -> &str {
-        Member::name(self)
-    }
-
-    fn on_failure(&self, event: &InterceptName) -> OnFailure {
-        self.launch.manifest.intercept.on_failure(event)
-    }
-
-    fn may_rewrite(&self, event: &InterceptName) -> bool {
-        let permissions = self.launch.manifest.permissions.as_ref();
-        permissions.is_none_or(|granted| granted.intercept.contains(event))
-    }
-
-    fn is_final(&self, event: &InterceptName) -> bool {
-        self.launch.manifest.intercept.is_final(event)
-    }
-
-    fn deadline(&self) -> Duration {
-        self.limits.intercept
-    }
-
-    async fn ask(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
-        self.connection.intercept(event, until).await
-    }
-
-    async fn ask_final(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
-        self.connection.intercept_final(event, until).await
-    }
-}
-
-/// Ignores poisoning: no code in this crate panics while it holds a lock.
-pub(crate) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }

@@ -9,10 +9,11 @@ use std::{
     future::poll_fn,
     io,
     pin::Pin,
-    sync::{Arc, Mutex, MutexGuard, PoisonError, Weak},
+    sync::{Arc, Weak},
     task::{Context, Poll, Waker, ready},
 };
 
+use parking_lot::{Mutex, MutexGuard};
 use tokio::{io::AsyncWrite, sync::Notify, time::Instant};
 use zot_protocol::limits::Limits;
 
@@ -65,23 +66,19 @@ impl QueueBudget {
     /// Closes the largest queues until the total is within the limit. The fault lies with the
     /// extension that does not read, not with the receiver of the current frame.
     fn enforce(&self) {
-        let mut queues = self.lock();
+        let mut queues = self.queues.lock();
         queues.retain(|queue| queue.strong_count() > 0);
         loop {
             let open: Vec<Arc<Queue>> = queues.iter().filter_map(Weak::upgrade).collect();
-            let bytes = |queue: &Arc<Queue>| queue.lock().bytes;
+            let bytes = |queue: &Arc<Queue>| queue.state.lock().bytes;
             let all: usize = open.iter().map(bytes).sum();
             let largest = open.iter().max_by_key(|queue| bytes(queue));
             let Some(largest) = largest.filter(|_| all > self.max_bytes) else {
                 return;
             };
-            largest.lock().overflowed = true;
+            largest.state.lock().overflowed = true;
             largest.close();
         }
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Vec<Weak<Queue>>> {
-        self.queues.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -92,14 +89,9 @@ struct Queue {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, QueueState> {
-        // No code panics halfway through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Closes the pipe and drops the queue.
     fn close(&self) {
-        self.lock().close();
+        self.state.lock().close();
         self.drained.notify_waiters();
     }
 }
@@ -145,7 +137,7 @@ impl Outbox {
             state: Mutex::new(state),
             drained: Notify::new(),
         });
-        budget.lock().push(Arc::downgrade(&queue));
+        budget.queues.lock().push(Arc::downgrade(&queue));
         Self {
             queue,
             budget: Arc::clone(budget),
@@ -283,7 +275,7 @@ impl Outbox {
     }
 
     fn lock(&self) -> MutexGuard<'_, QueueState> {
-        self.queue.lock()
+        self.queue.state.lock()
     }
 }
 
@@ -387,7 +379,7 @@ mod tests {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let observer = Arc::clone(&seen);
         outbox.set_observer(Box::new(move |line| {
-            observer.lock().unwrap().push(line.to_vec());
+            observer.lock().push(line.to_vec());
         }));
         for (request, line) in ["first\n", "second\n", "third\n"].into_iter().enumerate() {
             outbox.send(line.into(), Some(request as u64)).unwrap();
@@ -400,6 +392,6 @@ mod tests {
         let (driven, _) = tokio::join!(outbox.drive(), theirs.read_to_string(&mut read));
         driven.unwrap();
         assert_eq!(read, "first\nthird\n");
-        assert_eq!(seen.lock().unwrap().concat(), read.as_bytes());
+        assert_eq!(seen.lock().concat(), read.as_bytes());
     }
 }

@@ -7,14 +7,12 @@
 use std::{
     collections::{HashMap, VecDeque},
     future::poll_fn,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicU64, Ordering},
     task::{Context, Poll, Waker},
     time::Duration,
 };
 
+use parking_lot::Mutex;
 use tokio::time::Instant;
 use zot_protocol::{CommandResponse, EventInterceptResponse, Id, ToolResult, validate::Refusal};
 
@@ -176,9 +174,7 @@ impl PendingRequest {
 }
 
 /// The pending requests of one connection. Ids are never reused.
-pub(crate) struct Pending {
-    state: Mutex<PendingState>,
-}
+pub(crate) struct Pending(Mutex<PendingState>);
 
 struct PendingState {
     requests: HashMap<u64, PendingRequest>,
@@ -190,14 +186,11 @@ struct PendingState {
 
 impl Default for Pending {
     fn default() -> Self {
-        let state = PendingState {
+        Self(Mutex::new(PendingState {
             requests: HashMap::new(),
             next_check: None,
             settled_at: Instant::now(),
-        };
-        Self {
-            state: Mutex::new(state),
-        }
+        }))
     }
 }
 
@@ -217,7 +210,7 @@ impl Pending {
             outcome: None,
             waker: Waker::noop().clone(),
         };
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         state.requests.insert(number, request);
         let sooner = timer
             .until
@@ -234,12 +227,12 @@ impl Pending {
 
     /// When [`expire`](Self::expire) should be called next.
     pub(crate) fn next_deadline(&self) -> Option<Instant> {
-        self.lock().next_check
+        self.0.lock().next_check
     }
 
     /// Fails the requests whose deadline has passed, and schedules the next check.
     pub(crate) fn expire(&self, now: Instant) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let late: Vec<Waker> = state
             .unsettled()
             .filter_map(|request| {
@@ -255,7 +248,7 @@ impl Pending {
     /// Delivers a reply, or returns it if no request is waiting for it.
     #[expect(clippy::result_large_err, reason = "moved, and rarely returned")]
     pub(crate) fn reply(&self, reply: Reply) -> Result<(), Reply> {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let request = state.unsettled_one(reply.id());
         let Some(request) = request.filter(|request| request.kind.is_answered_by(&reply)) else {
             return Err(reply);
@@ -269,7 +262,7 @@ impl Pending {
     /// Delivers a line of progress. Returns false if no tool call is waiting for it. If too many
     /// are unread, the oldest is dropped.
     pub(crate) fn progress(&self, id: &Id, text: String) -> bool {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let Some(request) = state.unsettled_one(id) else {
             return false;
         };
@@ -289,7 +282,7 @@ impl Pending {
 
     /// Returns the call chain of the tool call `id` if it is pending.
     pub(crate) fn running(&self, id: &Id) -> Option<CallChain> {
-        match &self.lock().unsettled_one(id)?.kind {
+        match &self.0.lock().unsettled_one(id)?.kind {
             RequestKind::Tool(chain) => Some(chain.clone()),
             _ => None,
         }
@@ -297,7 +290,7 @@ impl Pending {
 
     /// Fails the request `id`. Returns false if it is not pending.
     pub(crate) fn fail(&self, id: &Id, error: RequestError) -> bool {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let request = state.unsettled_one(id);
         let waker = request.map(|request| request.settle(Err(error)));
         drop(state);
@@ -306,7 +299,7 @@ impl Pending {
 
     /// Fails every request.
     pub(crate) fn fail_all(&self, error: &RequestError) {
-        let mut state = self.lock();
+        let mut state = self.0.lock();
         let all = state.unsettled();
         let all: Vec<Waker> = all
             .map(|request| request.settle(Err(error.clone())))
@@ -317,16 +310,11 @@ impl Pending {
 
     /// When a request was last dropped or settled.
     pub(crate) fn settled_at(&self) -> Instant {
-        self.lock().settled_at
+        self.0.lock().settled_at
     }
 
     pub(crate) fn is_empty(&self) -> bool {
-        self.lock().unsettled().next().is_none()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, PendingState> {
-        // No code panics halfway through a change.
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.lock().unsettled().next().is_none()
     }
 }
 
@@ -374,7 +362,7 @@ impl Ticket<'_> {
     }
 
     fn poll_update(&self, context: &mut Context<'_>) -> Poll<Update> {
-        let mut state = self.pending.lock();
+        let mut state = self.pending.0.lock();
         let request = state.requests.get_mut(&self.number);
         let request = request.expect("kept until its outcome is taken");
         if let Some(line) = request.progress.pop_front() {
@@ -391,7 +379,7 @@ impl Ticket<'_> {
 
 impl Drop for Ticket<'_> {
     fn drop(&mut self) {
-        let mut state = self.pending.lock();
+        let mut state = self.pending.0.lock();
         state.requests.remove(&self.number);
         state.settled_at = Instant::now();
     }

@@ -1,10 +1,8 @@
 //! The running `call_tool` calls of one extension, by the ids that it chose.
 
-use std::{
-    collections::HashMap,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::HashMap;
 
+use parking_lot::Mutex;
 use zot_protocol::Id;
 
 use super::call_chain::{CallChain, Caller};
@@ -36,7 +34,7 @@ impl RunningCalls {
 
     /// Adds a call.
     pub(crate) fn begin(&self, id: &Id, chain: &CallChain) -> Result<(), BeginError> {
-        let mut open = self.lock();
+        let mut open = self.open.lock();
         let calls = open.as_mut().ok_or(BeginError::Closed)?;
         if calls.contains_key(id) {
             return Err(BeginError::IdInUse);
@@ -57,24 +55,19 @@ impl RunningCalls {
 
     /// Cancels all calls and accepts no more.
     pub(crate) fn close(&self) {
-        let calls = self.lock().take().unwrap_or_default();
+        let calls = self.open.lock().take().unwrap_or_default();
         calls.values().for_each(CallChain::cancel);
     }
 
     pub(crate) fn is_closed(&self) -> bool {
-        self.lock().is_none()
+        self.open.lock().is_none()
     }
 
     pub(crate) fn count(&self) -> usize {
-        self.lock().as_ref().map_or(0, HashMap::len)
+        self.open.lock().as_ref().map_or(0, HashMap::len)
     }
 
     fn remove(&self, id: &Id) -> Option<CallChain> {
-        self.lock().as_mut()?.remove(id)
-    }
-
-    fn lock(&self) -> MutexGuard<'_, Option<HashMap<Id, CallChain>>> {
-        // No code panics halfway through a change.
-        self.open.lock().unwrap_or_else(PoisonError::into_inner)
+        self.open.lock().as_mut()?.remove(id)
     }
 }

@@ -9,12 +9,18 @@ const RECENT: usize = 256;
 
 /// Statistics of one extension. Uses constant memory.
 #[derive(Debug, Clone, Default)]
+#[non_exhaustive]
 pub struct Stats {
-    asked: u64,
-    blocked: u64,
-    rewritten: u64,
-    failed: u64,
-    worst: Duration,
+    /// How often it was asked.
+    pub asked: u64,
+    /// How often it blocked an event.
+    pub blocked: u64,
+    /// How often it rewrote an event.
+    pub rewritten: u64,
+    /// How often it failed to give a valid answer.
+    pub failed: u64,
+    /// The longest latency.
+    pub worst: Duration,
     recent: VecDeque<Duration>,
 }
 
@@ -33,31 +39,6 @@ impl Stats {
             self.recent.pop_front();
         }
         self.recent.push_back(record.latency);
-    }
-
-    /// How often it was asked.
-    pub fn asked(&self) -> u64 {
-        self.asked
-    }
-
-    /// How often it blocked an event.
-    pub fn blocked(&self) -> u64 {
-        self.blocked
-    }
-
-    /// How often it rewrote an event.
-    pub fn rewritten(&self) -> u64 {
-        self.rewritten
-    }
-
-    /// How often it failed to give a valid answer.
-    pub fn failed(&self) -> u64 {
-        self.failed
-    }
-
-    /// The longest latency.
-    pub fn worst(&self) -> Duration {
-        self.worst
     }
 
     /// The median of the last 256 latencies; `None` if there is none.

@@ -2,12 +2,11 @@
 
 use std::sync::Arc;
 
-use zot_protocol::{CallTool, CallToolResult, Capability, Id, ToolStatus, validate};
+use zot_protocol::{CallTool, CallToolResult, Capability, Id, Object, ToolStatus, validate};
 
 use super::{Host, HostError, ToolOutcome};
-use crate::{
-    extension::{CallChain, event::truncate_content, member::Member, running_calls::BeginError},
-    hooks::ToolRequest,
+use crate::extension::{
+    CallChain, event::truncate_content, member::Member, running_calls::BeginError,
 };
 
 impl Host {
@@ -35,17 +34,24 @@ impl Host {
         }
         let caller = Arc::clone(caller);
         caller.runtime.clone().spawn(async move {
-            let hooks = Arc::clone(&self.0.shared.hooks);
-            let request = ToolRequest::new(caller.name(), chain, args);
-            let outcome = hooks.run_tool(&self, request).await;
+            let outcome = self.run_nested(chain, args).await;
             if caller.calls.end(&id) {
                 self.answer(&caller, id, &name, outcome);
             }
         });
     }
 
+    /// Runs a call that an extension makes. An agent runs it with the built-in tools as well.
+    async fn run_nested(&self, chain: CallChain, args: Object) -> ToolOutcome {
+        #[cfg(feature = "agent")]
+        if let Some(agent) = self.0.agent.get().and_then(std::sync::Weak::upgrade) {
+            return agent.run_nested(chain, args).await;
+        }
+        self.run_tool(chain, args, |_| {}).await
+    }
+
     fn admit(&self, caller: &Member, call: &CallTool) -> Result<CallChain, String> {
-        let limits = &self.0.shared.limits;
+        let limits = &self.0.shared.config.limits;
         caller.may_call(&call.name)?;
         if !caller.connection.registered().can(&Capability::CallTool) {
             return Err(
@@ -59,7 +65,8 @@ impl Host {
                 limits.call_tools
             ));
         }
-        if self.registry().tool(&call.name).is_none() && !self.0.builtins.tools.contains(&call.name)
+        if self.registry().tool(&call.name).is_none()
+            && !self.0.shared.config.builtins.tools.contains(&call.name)
         {
             return Err(HostError::NoSuchTool(call.name.clone()).to_string());
         }
@@ -94,7 +101,7 @@ impl Host {
 
     fn answer(&self, caller: &Member, id: Id, name: &str, outcome: ToolOutcome) {
         let mut content = outcome.content;
-        let cut = truncate_content(&mut content, self.0.shared.limits.call_tool_bytes);
+        let cut = truncate_content(&mut content, self.0.shared.config.limits.call_tool_bytes);
         let mut result = CallToolResult::new(id, name, content, outcome.is_error);
         result.truncated = cut || outcome.truncated;
         // An extension that has exited needs no answer.

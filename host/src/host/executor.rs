@@ -16,12 +16,14 @@ pub(crate) type Running<'e, T> = Pin<Box<dyn Future<Output = T> + Send + 'e>>;
 
 /// Runs tools of one kind.
 pub(crate) trait Executor: Send + Sync {
-    /// Checks a call before the user is asked to confirm it.
+    /// Checks a call before the user is asked to confirm it. Default: accepts it.
     fn check<'e>(
         &'e self,
-        chain: &'e CallChain,
+        _chain: &'e CallChain,
         args: Object,
-    ) -> Running<'e, Result<Object, ToolOutcome>>;
+    ) -> Running<'e, Result<Object, ToolOutcome>> {
+        Box::pin(std::future::ready(Ok(args)))
+    }
 
     /// Runs the tool until it ends or `chain` is cancelled.
     fn execute<'e>(
@@ -83,7 +85,7 @@ impl ExtensionTools<'_> {
     pub(super) async fn checked(&self, name: &str, args: Object) -> Result<Object, NotCalled> {
         self.0.members().await;
         let tool = self.tool(name).map_err(NotCalled::Error)?;
-        if tool.frame.interactive && !self.0.0.shared.interactive {
+        if tool.frame.interactive && !self.0.0.shared.config.interactive {
             return Err(NotCalled::Result(error_result(format!(
                 "`{name}` needs to interact with the user, but no user is present"
             ))));
@@ -114,7 +116,7 @@ impl ExtensionTools<'_> {
         let entry = registry.tool(name);
         let entry = entry.ok_or_else(|| HostError::NoSuchTool(name.to_owned()))?;
         let tool = &entry.tool;
-        let deadline = (!tool.frame.interactive).then(|| entry.member.tool_deadline());
+        let deadline = (!tool.frame.interactive).then(|| entry.member.limits.tool);
         let connection = &entry.member.connection;
         let answer = connection.tool(chain, args, deadline, progress).await;
         let mut result = answer.map_err(|error| HostError::of(&entry.extension, error))?;

@@ -82,7 +82,7 @@ impl Host {
 
     /// Asks the embedding program whether to make a call.
     async fn confirm(&self, chain: &CallChain, args: &Object) -> Result<(), HostError> {
-        let (hooks, tool) = (&self.0.shared.hooks, chain.tool());
+        let (hooks, tool) = (&self.0.shared.config.hooks, chain.tool());
         match hooks.confirm(chain.caller(), tool, args).await {
             Confirmed::Yes => Ok(()),
             Confirmed::No => Err(HostError::Declined(tool.to_owned())),
@@ -275,7 +275,7 @@ impl<'h> Invocation<'h> {
         {
             let (id, args) = (self.id.clone(), self.args.clone());
             let call = rpc::ExtToolCall::new(caller, id, self.chain.tool(), args);
-            self.host.0.shared.hooks.extension_call(call);
+            self.host.0.shared.config.hooks.extension_call(call);
         }
     }
 
@@ -294,7 +294,7 @@ impl<'h> Invocation<'h> {
         if let Some(caller) = self.chain.caller() {
             let (id, status) = (self.id.clone(), outcome.status.clone());
             let result = rpc::ExtToolResult::new(caller, id, self.chain.tool(), status);
-            self.host.0.shared.hooks.extension_call_ended(result);
+            self.host.0.shared.config.hooks.extension_call_ended(result);
         }
     }
 }

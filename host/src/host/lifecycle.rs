@@ -15,7 +15,7 @@ use super::{
 use crate::extension::{
     Launch, PermissionReport,
     connection::Stage,
-    member::{Member, Shared, WarnedFailures, lock, log_of},
+    member::{Member, Shared, WarnedFailures, log_of},
 };
 
 impl Host {
@@ -112,7 +112,7 @@ impl Host {
         let reports = slots.iter().map(|slot| match slot {
             Slot::Started(member) => (member.name().to_owned(), member.permissions.clone()),
             Slot::Failed(failed) => {
-                let report = PermissionReport::of(&failed.manifest, self.0.shared.support);
+                let report = PermissionReport::of(&failed.manifest, self.0.shared.config.support);
                 (failed.manifest.name.clone(), report)
             }
         });
@@ -133,14 +133,14 @@ impl Host {
             let line = format!(
                 "the permissions of {} are not fully enforced; enforced here: {}",
                 short.join(", "),
-                self.0.shared.support
+                self.0.shared.config.support
             );
-            self.0.shared.hooks.notice(NoteLevel::Warn, &line);
+            self.0.shared.config.hooks.notice(NoteLevel::Warn, &line);
         }
     }
 
     fn replace(&self, slots: Vec<Slot>) -> Arc<Vec<Slot>> {
-        std::mem::replace(&mut *lock(&self.0.slots), Arc::new(slots))
+        std::mem::replace(&mut *self.0.slots.lock(), Arc::new(slots))
     }
 
     async fn wait_for_start_up(&self) {
@@ -157,7 +157,7 @@ impl Host {
         let mut over = self.0.closing.subscribe();
         tokio::select! {
             () = all_settled => {}
-            () = tokio::time::sleep(self.0.shared.limits.startup) => {}
+            () = tokio::time::sleep(self.0.shared.config.limits.startup) => {}
             _ = over.wait_for(|over| *over) => {}
         }
     }
@@ -192,11 +192,14 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
                 Err(why) => {
                     // A note is a single line.
                     let line = why.replace('\n', "; ");
-                    shared.hooks.note(launch.name(), NoteLevel::Error, &line);
+                    shared
+                        .config
+                        .hooks
+                        .note(launch.name(), NoteLevel::Error, &line);
                     Slot::Failed(Arc::new(FailedStart {
                         why,
                         warned: WarnedFailures::default(),
-                        log: log_of(&launch, &shared.limits),
+                        log: log_of(&launch, &shared.config.limits),
                         manifest: launch.manifest,
                     }))
                 }
@@ -214,8 +217,7 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
 /// Applies the user's `on_failure` settings. They can make a failure block, but never make a
 /// blocking one pass.
 fn tighten(manifest: &mut Manifest, shared: &Shared) {
-    let settings = lock(&shared.settings);
-    if let Some(settings) = settings.get(&manifest.name) {
+    if let Some(settings) = shared.config.settings.get(&manifest.name) {
         for (event, &on_failure) in &settings.on_failure {
             if on_failure == OnFailure::Block {
                 let policy = InterceptPolicy::new(OnFailure::Block);
@@ -256,49 +258,32 @@ async fn shut_down_all(slots: &[Slot]) -> usize {
 }
 
 fn info(slot: &Slot) -> ExtensionInfo {
-    match slot {
+    let (registered, state, error) = match slot {
         Slot::Failed(failed) => {
-            let version = failed.manifest.version.clone().unwrap_or_default();
-            let mut info = ExtensionInfo::new(
-                &failed.manifest.name,
-                version,
-                ExtensionState::Failed,
-                vec![],
-                vec![],
-                vec![],
-            );
-            info.error = Some(failed.why.clone());
-            info
+            let error = Some(failed.why.clone());
+            (Arc::default(), ExtensionState::Failed, error)
         }
         Slot::Started(member) => {
-            let registered = member.connection.registered();
             let (state, error) = match &*member.connection.stage().borrow() {
                 Stage::Starting | Stage::Registering => (ExtensionState::Starting, None),
                 Stage::Ready => (ExtensionState::Ready, None),
                 Stage::Ended(why) => (ExtensionState::Failed, Some(why.to_string())),
             };
-            let mut info = ExtensionInfo::new(
-                member.name(),
-                member.launch.manifest.version.clone().unwrap_or_default(),
-                state,
-                registered
-                    .commands
-                    .iter()
-                    .map(|command| command.name.clone())
-                    .collect(),
-                registered
-                    .tools
-                    .iter()
-                    .map(|tool| tool.frame.name.clone())
-                    .collect(),
-                registered
-                    .intercepts
-                    .iter()
-                    .map(ToString::to_string)
-                    .collect(),
-            );
-            info.error = error;
-            info
+            (member.connection.registered(), state, error)
         }
-    }
+    };
+    let commands = registered.commands.iter();
+    let tools = registered.tools.iter();
+    let intercepts = registered.intercepts.iter();
+    let manifest = slot.manifest();
+    let mut info = ExtensionInfo::new(
+        &manifest.name,
+        manifest.version.clone().unwrap_or_default(),
+        state,
+        commands.map(|command| command.name.clone()).collect(),
+        tools.map(|tool| tool.frame.name.clone()).collect(),
+        intercepts.map(ToString::to_string).collect(),
+    );
+    info.error = error;
+    info
 }

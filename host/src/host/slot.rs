@@ -42,7 +42,7 @@ impl Slot {
     pub(super) fn record(&self, event: &InterceptName, record: &InterceptRecord, shared: &Shared) {
         let warned = match self {
             Self::Started(member) => {
-                member.record(record);
+                member.stats.lock().record(record);
                 if let Some(note) = &record.note {
                     member.log(&format!("{event}: {note}"));
                 }
@@ -71,64 +71,56 @@ impl Slot {
         }
         if warned.first(failure) {
             let name = Interceptor::name(self);
-            shared.hooks.note(name, NoteLevel::Warn, &message);
+            shared.config.hooks.note(name, NoteLevel::Warn, &message);
         }
     }
 
+    /// Reports whether it takes part in the chain for `event`: it has subscribed, or its manifest
+    /// blocks the event on failure.
     pub(super) fn intercepts(&self, event: &InterceptName) -> bool {
+        let subscribed = |member: &Arc<Member>| {
+            let registered = member.connection.registered();
+            registered.intercepts.contains(event)
+        };
+        self.ready().is_some_and(subscribed) || self.on_failure(event) == OnFailure::Block
+    }
+
+    pub(super) fn manifest(&self) -> &Manifest {
         match self {
-            Self::Started(member) => member.intercepts(event),
-            Self::Failed(failed) => failed.manifest.intercept.on_failure(event) == OnFailure::Block,
+            Self::Started(member) => &member.launch.manifest,
+            Self::Failed(failed) => &failed.manifest,
         }
     }
 }
 
 impl Interceptor for Slot {
     fn name(&self) -> &str {
-        match self {
-            Self::Started(member) => Member::name(member),
-            Self::Failed(failed) => &failed.manifest.name,
-        }
+        &self.manifest().name
     }
 
     fn on_failure(&self, event: &InterceptName) -> OnFailure {
-        match self {
-            Self::Started(member) => Interceptor::on_failure(member, event),
-            Self::Failed(failed) => failed.manifest.intercept.on_failure(event),
-        }
+        self.manifest().intercept.on_failure(event)
     }
 
     fn may_rewrite(&self, event: &InterceptName) -> bool {
-        match self {
-            Self::Started(member) => Interceptor::may_rewrite(member, event),
-            Self::Failed(_) => false,
-        }
+        let permissions = self.manifest().permissions.as_ref();
+        permissions.is_none_or(|granted| granted.intercept.contains(event))
     }
 
     fn is_final(&self, event: &InterceptName) -> bool {
-        match self {
-            Self::Started(member) => Interceptor::is_final(member, event),
-            Self::Failed(_) => false,
-        }
+        self.manifest().intercept.is_final(event)
     }
 
     fn deadline(&self) -> Duration {
         match self {
-            Self::Started(member) => Interceptor::deadline(member),
+            Self::Started(member) => member.limits.intercept,
             Self::Failed(_) => Duration::MAX,
         }
     }
 
-    async fn ask(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
+    async fn ask(&self, event: &Intercept, is_final: bool, until: Instant) -> InterceptAnswer {
         match self {
-            Self::Started(member) => Interceptor::ask(member, event, until).await,
-            Self::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
-        }
-    }
-
-    async fn ask_final(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
-        match self {
-            Self::Started(member) => Interceptor::ask_final(member, event, until).await,
+            Self::Started(member) => member.connection.intercept(event, is_final, until).await,
             Self::Failed(failed) => Err(Failure::Gone(failed.why.clone())),
         }
     }

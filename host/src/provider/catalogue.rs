@@ -1,21 +1,18 @@
 //! Known models: their context windows, reasoning options and prices.
 
-use std::{fmt, io::Read, path::Path};
+use std::fmt;
 
 use serde::Deserialize;
 use serde_json::Value;
 use zot_protocol::rpc::ModelInfo;
 
 use super::Tokens;
-use crate::{
-    home::Home,
-    untrusted::{Follow, open_regular},
-};
+use crate::{home::Home, untrusted::read_own};
 
 /// The built-in models.
 const EMBEDDED: &str = include_str!("models.json");
 /// The limits of `models.json`.
-const MAX_BYTES: u64 = 1024 * 1024;
+const MAX_BYTES: usize = 1024 * 1024;
 const MAX_MODELS: usize = 10_000;
 
 /// The known models: the built-in ones, changed and extended by the user's `models.json`.
@@ -52,7 +49,7 @@ pub struct Model {
     /// Prices of long requests; `None` if they cost the same.
     pub long: Option<Long>,
     /// Where the model is defined.
-    pub source: Source,
+    pub source: ModelSource,
 }
 
 /// How a model's reasoning is controlled.
@@ -105,7 +102,7 @@ pub struct Long {
 
 /// Where a model is defined.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum ModelSource {
     /// In the built-in list.
     BuiltIn,
     /// In the user's `models.json`.
@@ -114,7 +111,7 @@ pub enum Source {
     Assumed,
 }
 
-impl fmt::Display for Source {
+impl fmt::Display for ModelSource {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
             Self::BuiltIn => "built in",
@@ -127,7 +124,7 @@ impl fmt::Display for Source {
 /// A model in a file. Unknown fields are errors, so that a misspelled price is not ignored.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Entry {
+struct ModelEntry {
     provider: String,
     id: String,
     context_window: Option<u64>,
@@ -154,7 +151,7 @@ impl Model {
             reasoning_off: None,
             prices: None,
             long: None,
-            source: Source::Assumed,
+            source: ModelSource::Assumed,
         }
     }
 
@@ -195,7 +192,7 @@ impl Catalogue {
     /// Returns the built-in models.
     pub fn built_in() -> Self {
         let mut catalogue = Self { models: Vec::new() };
-        let faults = catalogue.extend(EMBEDDED.as_bytes(), Source::BuiltIn);
+        let faults = catalogue.extend(EMBEDDED.as_bytes(), ModelSource::BuiltIn);
         debug_assert!(faults.is_empty(), "{faults:?}");
         catalogue
     }
@@ -205,10 +202,10 @@ impl Catalogue {
     pub fn load(home: &Home) -> (Self, Vec<String>) {
         let mut catalogue = Self::built_in();
         let path = home.models();
-        let faults = match read(&path) {
+        let faults = match read_own(&path, MAX_BYTES) {
             Ok(None) => Vec::new(),
-            Ok(Some(bytes)) => catalogue.extend(&bytes, Source::File),
-            Err(fault) => vec![fault],
+            Ok(Some(bytes)) => catalogue.extend(&bytes, ModelSource::File),
+            Err(error) => vec![error.to_string()],
         };
         let with_path = |fault| format!("{}: {fault}", path.display());
         (catalogue, faults.into_iter().map(with_path).collect())
@@ -253,7 +250,7 @@ impl Catalogue {
         })
     }
 
-    fn extend(&mut self, bytes: &[u8], source: Source) -> Vec<String> {
+    fn extend(&mut self, bytes: &[u8], source: ModelSource) -> Vec<String> {
         let entries = match serde_json::from_slice(bytes) {
             Ok(Value::Object(mut file)) => match file.remove("models") {
                 Some(Value::Array(entries)) => entries,
@@ -276,8 +273,8 @@ impl Catalogue {
         faults
     }
 
-    fn add(&mut self, entry: Value, source: Source) -> Result<(), String> {
-        let entry: Entry = serde_json::from_value(entry).map_err(|error| error.to_string())?;
+    fn add(&mut self, entry: Value, source: ModelSource) -> Result<(), String> {
+        let entry: ModelEntry = serde_json::from_value(entry).map_err(|error| error.to_string())?;
         if entry.provider.is_empty() || entry.id.is_empty() {
             return Err("`provider` and `id` must not be empty".to_owned());
         }
@@ -333,37 +330,20 @@ fn undated(id: &str) -> Option<&str> {
     })
 }
 
-fn read(path: &Path) -> Result<Option<Vec<u8>>, String> {
-    let file = match open_regular(path, Follow::Yes) {
-        Ok(Some(file)) => file,
-        Ok(None) => return Err("not a regular file".to_owned()),
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => return Ok(None),
-        Err(error) => return Err(error.to_string()),
-    };
-    let mut bytes = Vec::new();
-    let mut file = file.take(MAX_BYTES + 1);
-    file.read_to_end(&mut bytes)
-        .map_err(|error| error.to_string())?;
-    if bytes.len() as u64 > MAX_BYTES {
-        return Err(format!("larger than {MAX_BYTES} bytes"));
-    }
-    Ok(Some(bytes))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     fn extended(json: &str) -> (Catalogue, Vec<String>) {
         let mut catalogue = Catalogue::built_in();
-        let faults = catalogue.extend(json.as_bytes(), Source::File);
+        let faults = catalogue.extend(json.as_bytes(), ModelSource::File);
         (catalogue, faults)
     }
 
     #[test]
     fn the_built_in_list_is_valid() {
         let mut catalogue = Catalogue { models: Vec::new() };
-        let faults = catalogue.extend(EMBEDDED.as_bytes(), Source::BuiltIn);
+        let faults = catalogue.extend(EMBEDDED.as_bytes(), ModelSource::BuiltIn);
         assert_eq!(faults, Vec::<String>::new());
         for model in catalogue.models() {
             assert!(model.max_output <= model.context_window, "{model:?}");
@@ -376,7 +356,7 @@ mod tests {
         let catalogue = Catalogue::built_in();
         for id in ["claude-haiku-4-5-20251001", "claude-haiku-4-5-latest"] {
             let model = catalogue.model("anthropic", id);
-            assert_eq!((&*model.id, model.source), (id, Source::BuiltIn));
+            assert_eq!((&*model.id, model.source), (id, ModelSource::BuiltIn));
         }
         assert_eq!(catalogue.provider_of("gpt-5-2025-08-07"), Some("openai"));
         assert_eq!(undated("claude-opus-4-5"), None);
@@ -386,7 +366,7 @@ mod tests {
     #[test]
     fn an_unknown_model_has_no_price() {
         let model = Catalogue::built_in().model("openai", "new-and-shiny");
-        assert_eq!(model.source, Source::Assumed);
+        assert_eq!(model.source, ModelSource::Assumed);
         assert_eq!(model.cost(&Tokens::default()), None);
     }
 
@@ -399,7 +379,7 @@ mod tests {
         assert_eq!(faults, Vec::<String>::new());
         let model = catalogue.model("openai", "gpt-5");
         assert_eq!((model.max_output, model.context_window), (7, 400_000));
-        assert_eq!(model.source, Source::File);
+        assert_eq!(model.source, ModelSource::File);
         assert_eq!(catalogue.model("ollama", "qwen3:8b").thinks, Thinks::Effort);
         assert_eq!(catalogue.provider_of("qwen3:8b"), Some("ollama"));
     }
@@ -422,7 +402,7 @@ mod tests {
             "{}",
             faults[2]
         );
-        assert_eq!(catalogue.model("x", "c").source, Source::File);
+        assert_eq!(catalogue.model("x", "c").source, ModelSource::File);
         for broken in ["", "[]", "{}", "{\"models\": 1}", "\0\0\0"] {
             assert_eq!(extended(broken).1.len(), 1, "{broken:?}");
         }

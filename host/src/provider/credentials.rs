@@ -2,9 +2,10 @@
 
 use std::{
     ffi::OsString,
-    fs::{self, File, OpenOptions},
-    io::{self, Read, Write},
-    path::{Path, PathBuf},
+    fs::{File, OpenOptions},
+    io::{self, Read},
+    os::unix::fs::{OpenOptionsExt, PermissionsExt},
+    path::PathBuf,
 };
 
 use serde_json::{Value, json};
@@ -16,7 +17,8 @@ use super::{
     openai,
 };
 use crate::{
-    home::Home,
+    file,
+    home::{Home, create_private_parent},
     untrusted::{Follow, open_regular},
 };
 
@@ -133,7 +135,8 @@ impl Credentials {
         let Some(entry) = keys.get(provider) else {
             return Ok(None);
         };
-        if is_readable_by_others(&file).map_err(|error| self.io(error))? {
+        let metadata = file.metadata().map_err(|error| self.io(error))?;
+        if metadata.permissions().mode() & 0o077 != 0 {
             return Err(CredentialsError::Readable {
                 path: self.path.clone(),
             });
@@ -170,38 +173,23 @@ impl Credentials {
 
     /// Changes the file atomically, under a lock.
     fn change(&self, change: impl FnOnce(&mut Object) -> bool) -> Result<bool, CredentialsError> {
-        let folder = self.path.parent().unwrap_or(Path::new("."));
-        make_private(folder).map_err(|error| self.io(error))?;
-        let lock = private()
+        create_private_parent(&self.path).map_err(|error| self.io(error))?;
+        let lock = OpenOptions::new()
+            .write(true)
             .create(true)
             .truncate(false)
-            .open(folder.join(".auth.lock"))
+            .mode(0o600)
+            .open(self.path.with_file_name(".auth.lock"))
             .map_err(|error| self.io(error))?;
         lock.lock().map_err(|error| self.io(error))?;
         let mut keys = self.read()?.map(|(_, keys)| keys).unwrap_or_default();
         if !change(&mut keys) {
             return Ok(false);
         }
-        self.write(&keys).map_err(|error| self.io(error))?;
+        let mut bytes = serde_json::to_vec_pretty(&keys).expect("JSON values serialise");
+        bytes.push(b'\n');
+        file::replace(&self.path, &bytes, |_| Ok(())).map_err(|error| self.io(error))?;
         Ok(true)
-    }
-
-    fn write(&self, keys: &Object) -> io::Result<()> {
-        let own = self
-            .path
-            .with_extension(format!("{}.tmp", std::process::id()));
-        // Never write to a file that is already there: it may be a leftover, or planted.
-        let _ = fs::remove_file(&own);
-        let written = private().create_new(true).open(&own).and_then(|mut file| {
-            serde_json::to_writer_pretty(&mut file, keys)?;
-            file.write_all(b"\n")?;
-            file.sync_all()?;
-            fs::rename(&own, &self.path)
-        });
-        if written.is_err() {
-            let _ = fs::remove_file(&own);
-        }
-        written
     }
 
     fn read(&self) -> Result<Option<(File, Object)>, CredentialsError> {
@@ -238,32 +226,4 @@ impl Credentials {
             source,
         }
     }
-}
-
-/// Options to open a file with mode 0600 for writing.
-fn private() -> OpenOptions {
-    let mut options = OpenOptions::new();
-    options.write(true);
-    #[cfg(unix)]
-    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    options
-}
-
-fn make_private(folder: &Path) -> io::Result<()> {
-    let mut builder = fs::DirBuilder::new();
-    #[cfg(unix)]
-    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
-    builder.recursive(true).create(folder)
-}
-
-#[cfg(unix)]
-fn is_readable_by_others(file: &File) -> io::Result<bool> {
-    use std::os::unix::fs::PermissionsExt;
-    Ok(file.metadata()?.permissions().mode() & 0o077 != 0)
-}
-
-/// On other platforms, the user's folder is private already.
-#[cfg(not(unix))]
-fn is_readable_by_others(_: &File) -> io::Result<bool> {
-    Ok(false)
 }

@@ -8,17 +8,18 @@ use reqwest::{Response, Url, header::HeaderMap};
 use super::{
     Delta, Deltas, ProviderError,
     http::{Fault, Http},
-    sse::{self, Event, SseError},
+    sse::{self, SseError},
 };
 
 /// Turns an API's events into deltas. It ends an answer with [`Delta::Stop`] and receives no events
 /// after that.
 pub(super) trait Decode: Send {
-    /// Decodes an event.
-    fn event(&mut self, event: Event<'_>, deltas: &mut VecDeque<Delta>) -> Result<(), DecodeError>;
+    /// Decodes the data of an event.
+    fn event(&mut self, data: &str, deltas: &mut VecDeque<Delta>) -> Result<(), DecodeError>;
 
     /// The connection ended properly. Ends an answer that is complete without an explicit end.
-    fn end(&mut self, deltas: &mut VecDeque<Delta>);
+    /// Default: an answer without one is truncated.
+    fn end(&mut self, _deltas: &mut VecDeque<Delta>) {}
 }
 
 /// Why an event cannot be decoded.
@@ -46,6 +47,14 @@ impl DecodeError {
     /// private.
     pub(super) fn json(error: &serde_json::Error) -> Self {
         Self::Malformed(format!("invalid JSON in an event: {error}"))
+    }
+
+    /// The provider reports an error that a retry does not fix.
+    pub(super) fn permanent(message: &str) -> Self {
+        Self::Failed {
+            message: message.to_owned(),
+            can_retry: false,
+        }
     }
 }
 
@@ -166,11 +175,11 @@ impl<D: Decode, F: Fn() -> D> Exchange<D, F> {
             self.phase = Phase::Over;
             return Ok(());
         };
-        let fed = sse.feed(bytes.as_ref(), |event| {
+        let fed = sse.feed(bytes.as_ref(), |data| {
             if is_complete(queue) {
                 return Ok(());
             }
-            decode.event(event, queue)
+            decode.event(data, queue)
         });
         if is_complete(queue) {
             self.phase = Phase::Over;

@@ -3,7 +3,7 @@
 use std::{error::Error as _, io, sync::OnceLock, time::Duration};
 
 use reqwest::{
-    Client, Response, Url,
+    Client, RequestBuilder, Response, Url,
     header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
     redirect,
 };
@@ -171,14 +171,7 @@ impl Http {
             .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
             .headers(headers)
             .body(body);
-        let answer = match tokio::time::timeout(self.endpoint.idle, request.send()).await {
-            Ok(answer) => answer.map_err(|error| self.broken(error))?,
-            Err(_) => return Err(Fault::permanent(self.silent())),
-        };
-        let status = answer.status();
-        if !status.is_success() {
-            return Err(self.refused(answer).await);
-        }
+        let answer = self.send(request).await?;
         let kind = answer.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         // Some servers omit or misstate the content type of their stream. These two are never a
@@ -197,8 +190,13 @@ impl Http {
     /// Sends a GET request and checks only its status.
     pub(super) async fn get(&self, url: Url, headers: HeaderMap) -> Result<(), Fault> {
         let request = self.client()?.get(url).headers(headers);
+        self.send(request).await.map(drop)
+    }
+
+    /// Sends a request and waits for a response with a success status.
+    async fn send(&self, request: RequestBuilder) -> Result<Response, Fault> {
         match tokio::time::timeout(self.endpoint.idle, request.send()).await {
-            Ok(Ok(answer)) if answer.status().is_success() => Ok(()),
+            Ok(Ok(answer)) if answer.status().is_success() => Ok(answer),
             Ok(Ok(answer)) => Err(self.refused(answer).await),
             Ok(Err(error)) => Err(self.broken(error)),
             Err(_) => Err(Fault::permanent(self.silent())),

@@ -3,21 +3,11 @@
 use memchr::memchr2;
 
 /// The maximum size of an event. A whole answer in one piece fits.
-pub const MAX_BYTES: usize = 32 * 1024 * 1024;
-
-/// A server-sent event.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Event<'a> {
-    /// The event name, or `""` if it has none.
-    pub name: &'a str,
-    /// The data, with lines joined by newlines.
-    pub data: &'a str,
-}
+pub(super) const MAX_BYTES: usize = 32 * 1024 * 1024;
 
 /// Error of the decoder.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[non_exhaustive]
-pub enum SseError {
+pub(super) enum SseError {
     /// A line or an event exceeds the limit.
     #[error("event is larger than {0} bytes")]
     TooLong(usize),
@@ -30,10 +20,9 @@ pub enum SseError {
 /// ends an event, a colon begins a comment, and a byte order mark may come first. An unfinished
 /// event at the end is dropped.
 #[derive(Debug)]
-pub struct Decoder {
+pub(super) struct Decoder {
     /// The start of an unfinished line.
     line: Vec<u8>,
-    name: String,
     data: String,
     has_data: bool,
     /// The last byte was a CR. A following LF belongs to it.
@@ -50,10 +39,9 @@ impl Default for Decoder {
 
 impl Decoder {
     /// Creates a decoder with a limit on lines and on the data of events.
-    pub fn new(most_bytes: usize) -> Self {
+    pub(super) fn new(most_bytes: usize) -> Self {
         Self {
             line: Vec::new(),
-            name: String::new(),
             data: String::new(),
             has_data: false,
             after_cr: false,
@@ -62,11 +50,12 @@ impl Decoder {
         }
     }
 
-    /// Feeds the next bytes and passes every complete event to `each`, up to the first error.
-    pub fn feed<E: From<SseError>>(
+    /// Feeds the next bytes and passes the data of every complete event to `each`, lines joined by
+    /// newlines, up to the first error.
+    pub(super) fn feed<E: From<SseError>>(
         &mut self,
         mut bytes: &[u8],
-        mut each: impl FnMut(Event<'_>) -> Result<(), E>,
+        mut each: impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
         if self.after_cr && !bytes.is_empty() {
             self.after_cr = false;
@@ -105,21 +94,17 @@ impl Decoder {
     fn line<E: From<SseError>>(
         &mut self,
         mut line: &[u8],
-        each: &mut impl FnMut(Event<'_>) -> Result<(), E>,
+        each: &mut impl FnMut(&str) -> Result<(), E>,
     ) -> Result<(), E> {
         if std::mem::take(&mut self.at_start) {
             line = line.strip_prefix(b"\xef\xbb\xbf").unwrap_or(line);
         }
         if line.is_empty() {
             let given = if self.has_data {
-                each(Event {
-                    name: &self.name,
-                    data: &self.data,
-                })
+                each(&self.data)
             } else {
                 Ok(())
             };
-            self.name.clear();
             self.data.clear();
             self.has_data = false;
             return given;
@@ -129,20 +114,16 @@ impl Decoder {
             Some((field, value)) => (field, value.strip_prefix(' ').unwrap_or(value)),
             None => (line, ""),
         };
-        match field {
-            "data" => {
-                if self.data.len() + value.len() >= self.most_bytes {
-                    return Err(SseError::TooLong(self.most_bytes).into());
-                }
-                if self.has_data {
-                    self.data.push('\n');
-                }
-                self.data.push_str(value);
-                self.has_data = true;
+        // Anything else is a comment, a name, an id, a reconnection time, or an unknown field.
+        if field == "data" {
+            if self.data.len() + value.len() >= self.most_bytes {
+                return Err(SseError::TooLong(self.most_bytes).into());
             }
-            "event" => value.clone_into(&mut self.name),
-            // A comment, an id, a reconnection time, or an unknown field.
-            _ => {}
+            if self.has_data {
+                self.data.push('\n');
+            }
+            self.data.push_str(value);
+            self.has_data = true;
         }
         Ok(())
     }
@@ -154,14 +135,12 @@ mod tests {
 
     use super::*;
 
-    fn events<'a>(
-        pieces: impl IntoIterator<Item = &'a [u8]>,
-    ) -> Result<Vec<(String, String)>, SseError> {
+    fn events<'a>(pieces: impl IntoIterator<Item = &'a [u8]>) -> Result<Vec<String>, SseError> {
         let mut decoder = Decoder::new(64);
         let mut events = Vec::new();
         for piece in pieces {
-            decoder.feed(piece, |event| {
-                events.push((event.name.to_owned(), event.data.to_owned()));
+            decoder.feed(piece, |data| {
+                events.push(data.to_owned());
                 Ok::<_, SseError>(())
             })?;
         }
@@ -169,8 +148,7 @@ mod tests {
     }
 
     fn data(stream: &str) -> Vec<String> {
-        let events = events([stream.as_bytes()]).unwrap();
-        events.into_iter().map(|(_, data)| data).collect()
+        events([stream.as_bytes()]).unwrap()
     }
 
     #[test]
@@ -190,10 +168,7 @@ mod tests {
         assert_eq!(data(": ping\n\ndata:a\ndata:  b\ndata\n\n"), ["a\n b\n"]);
         assert_eq!(data("data: unfinished\n"), Vec::<String>::new());
         assert_eq!(data("id: 1\nretry: 5\nnonsense\n\n"), Vec::<String>::new());
-        assert_eq!(
-            events([b"event: e\ndata: 1\n\ndata: 2\n\n".as_slice()]).unwrap(),
-            [("e".into(), "1".into()), (String::new(), "2".into())]
-        );
+        assert_eq!(data("event: e\ndata: 1\n\ndata: 2\n\n"), ["1", "2"]);
     }
 
     #[test]

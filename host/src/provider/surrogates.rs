@@ -57,17 +57,18 @@ pub(super) struct PieceJoiner {
 const UNKNOWN: char = char::REPLACEMENT_CHARACTER;
 
 impl PieceJoiner {
-    /// Decodes a piece, together with what the previous one left. Empty if the piece was only half
-    /// a character.
-    pub(super) fn join(&mut self, piece: RawText) -> String {
-        if self.high.is_none() {
+    /// Decodes a piece, together with what the previous one left. Returns `None` if that is empty:
+    /// the piece may be only half a character.
+    pub(super) fn join(&mut self, piece: RawText) -> Option<String> {
+        let text = if self.high.is_none() {
             match String::from_utf8(piece.0) {
                 Ok(text) => text,
                 Err(error) => self.decode(error.as_bytes()),
             }
         } else {
             self.decode(&piece.0)
-        }
+        };
+        (!text.is_empty()).then_some(text)
     }
 
     fn decode(&mut self, mut bytes: &[u8]) -> String {
@@ -116,7 +117,8 @@ mod tests {
         let raw = pieces
             .iter()
             .map(|piece| serde_json::from_str(&format!("\"{piece}\"")).unwrap());
-        raw.map(|raw| joiner.join(raw)).collect()
+        raw.map(|raw| joiner.join(raw).unwrap_or_default())
+            .collect()
     }
 
     #[test]

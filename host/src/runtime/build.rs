@@ -5,10 +5,9 @@ use std::{io, sync::Arc};
 use zot_process::Spawner;
 use zot_protocol::{HelloAck, NoteLevel, PROTOCOL_VERSION};
 
-use super::{RuntimeConfig, hooks::Relay};
+use super::RuntimeConfig;
 use crate::{
     HostConfig,
-    agent::AgentSettings,
     extension::{
         Builtins, Launch,
         discover::{TrustProject, discover, escape},
@@ -39,14 +38,9 @@ pub(super) fn ack(config: &RuntimeConfig, provider: &str, model: &str) -> HelloA
     HelloAck::new(PROTOCOL_VERSION, version, provider, model, cwd)
 }
 
-pub(super) fn host(
-    config: &RuntimeConfig,
-    provider: &str,
-    model: &str,
-    relay: &Arc<Relay>,
-) -> HostConfig {
+pub(super) fn host(config: &RuntimeConfig, provider: &str, model: &str) -> HostConfig {
     let mut host = HostConfig::new(ack(config, provider, model));
-    host.hooks = Arc::<Relay>::clone(relay);
+    host.hooks = Arc::clone(&config.hooks);
     host.tap.clone_from(&config.tap);
     host.secrets = credentials::variables().map(str::to_owned).collect();
     host.strict_permissions = config.strict_permissions;
@@ -57,22 +51,6 @@ pub(super) fn host(
         tools: tool::NAMES.map(str::to_owned).to_vec(),
     };
     host
-}
-
-pub(super) fn settings(config: &RuntimeConfig) -> AgentSettings {
-    let context = if config.context_files {
-        crate::context_files::find(&config.cwd, &config.home).files
-    } else {
-        Vec::new()
-    };
-    AgentSettings {
-        cwd: config.cwd.clone(),
-        system_prompt: config.system_prompt.clone(),
-        appended: config.appended.clone(),
-        context: context.into_iter().map(|it| (it.path, it.text)).collect(),
-        max_steps: config.max_steps,
-        tools: config.tools.clone(),
-    }
 }
 
 impl RuntimeConfig {

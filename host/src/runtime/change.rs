@@ -1,14 +1,12 @@
 //! Operations that change a runtime while it is idle.
 
-use std::sync::PoisonError;
-
 use zot_protocol::{EndReason, Reasoning, SessionEnd, rpc};
 
 use super::{Busy, Runtime, build};
 use crate::{
     agent::State,
     extension::discover::TrustProject,
-    provider::{Model, Resolved, catalogue::Source},
+    provider::{Model, Resolved, catalogue::ModelSource},
     session::{Choice, Opened},
 };
 
@@ -36,9 +34,9 @@ impl Runtime {
     pub async fn set_model(&self, id: &str) -> Result<Model, SetModelError> {
         let (_active, _) = self.occupy()?;
         let current = self.model().await;
-        let model = self.0.config.catalogue.model(&current.provider, id);
+        let model = self.0.agent.config.catalogue.model(&current.provider, id);
         // A server whose models are not in the catalogue may have any model.
-        if model.source == Source::Assumed && current.source != Source::Assumed {
+        if model.source == ModelSource::Assumed && current.source != ModelSource::Assumed {
             let known = self.models().await;
             return Err(SetModelError::Unknown {
                 provider: current.provider,
@@ -74,7 +72,7 @@ impl Runtime {
             ..
         } = &mut *state;
         let written = session.set_model(provider.name(), &model.id);
-        let ack = build::ack(&self.0.config, provider.name(), &model.id);
+        let ack = build::ack(&self.0.agent.config, provider.name(), &model.id);
         drop(state);
         agent.host.set_ack(ack);
         agent.report_write_error(written);
@@ -96,16 +94,16 @@ impl Runtime {
             .host
             .send_event(&SessionEnd::new(EndReason::Clear).into());
         let mut state = agent.state.lock().await;
-        let written = if state.session.is_off() || matches!(self.0.config.session, Choice::File(_))
-        {
-            state.clear()
-        } else {
-            let opened = self
-                .0
-                .sessions
-                .create(state.provider.name(), &state.model.id);
-            state.take_over(opened)
-        };
+        let written =
+            if state.session.is_off() || matches!(self.0.agent.config.session, Choice::File(_)) {
+                state.clear()
+            } else {
+                let opened = self
+                    .0
+                    .sessions
+                    .create(state.provider.name(), &state.model.id);
+                state.take_over(opened)
+            };
         self.use_scratch(state.session.id());
         drop(state);
         agent.report_write_error(written);
@@ -125,7 +123,7 @@ impl Runtime {
 
     /// Sets which of the project's extensions may start, from the next reload on.
     pub fn set_trust(&self, trust: TrustProject) {
-        *self.0.trust.lock().unwrap_or_else(PoisonError::into_inner) = trust;
+        *self.0.trust.lock() = trust;
     }
 
     /// Stops all extensions, looks for extensions again, and starts them.

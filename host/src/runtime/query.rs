@@ -25,7 +25,7 @@ impl Runtime {
         rpc::State::new(
             state.provider.name(),
             &state.model.id,
-            self.0.config.cwd.to_string_lossy(),
+            self.0.agent.config.cwd.to_string_lossy(),
             state.transcript.len() as u64,
             busy,
             state.usage,
@@ -64,7 +64,7 @@ impl Runtime {
     /// Returns the known models of the current provider, including the one in use.
     pub async fn models(&self) -> Vec<Model> {
         let current = self.model().await;
-        let known = self.0.config.catalogue.models().iter();
+        let known = self.0.agent.config.catalogue.models().iter();
         let mut models: Vec<Model> = known
             .filter(|model| model.provider == current.provider)
             .cloned()

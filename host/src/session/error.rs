@@ -1,7 +1,7 @@
 //! Errors of sessions, and notices about repaired ones.
 
 use std::{
-    fmt, io,
+    io,
     path::{Path, PathBuf},
 };
 
@@ -116,10 +116,14 @@ impl SessionError {
 }
 
 /// A notice about an opened session.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Notice {
     /// The last line was incomplete. Everything before it is intact.
+    #[error(
+        "session `{}` ended in the middle of a line: moved those {bytes} bytes to `{}`, everything before them is intact",
+        path.display(), aside.display()
+    )]
     Torn {
         /// The session file.
         path: PathBuf,
@@ -129,6 +133,10 @@ pub enum Notice {
         bytes: usize,
     },
     /// The head or lines in the middle were unreadable. Everything else is intact.
+    #[error(
+        "session `{}` was damaged: recovered {}, the original file is `{}`",
+        path.display(), counted(*messages, "message"), aside.display()
+    )]
     Damaged {
         /// The session file.
         path: PathBuf,
@@ -138,6 +146,10 @@ pub enum Notice {
         messages: u64,
     },
     /// Nothing was readable; a new session begins.
+    #[error(
+        "session `{}` is unreadable: moved it to `{}` and started a new session",
+        path.display(), aside.display()
+    )]
     Unreadable {
         /// The session file.
         path: PathBuf,
@@ -145,8 +157,13 @@ pub enum Notice {
         aside: PathBuf,
     },
     /// The file was empty; a new session begins.
+    #[error("session `{}` was empty: started a new session", .0.display())]
     Empty(PathBuf),
     /// Lines from a newer version are kept and ignored.
+    #[error(
+        "session `{}` has {} from a newer zot: kept, but ignored",
+        path.display(), counted(*lines as u64, "line")
+    )]
     Unknown {
         /// The session file.
         path: PathBuf,
@@ -154,16 +171,25 @@ pub enum Notice {
         lines: usize,
     },
     /// Calls have no result, because their process was killed. The model sees them as cancelled.
+    #[error(
+        "this session has {} without a result: marked as cancelled",
+        counted(*calls as u64, "tool call")
+    )]
     Cancelled {
         /// The number of calls.
         calls: usize,
     },
     /// Results have no call. The model receives them as text.
+    #[error(
+        "this session has {} with tool results whose calls are lost: the model receives them as text",
+        counted(*messages as u64, "message")
+    )]
     Uncalled {
         /// The number of messages with such results.
         messages: usize,
     },
     /// The session is not stored.
+    #[error("this session is not saved: cannot write `{}`: {why}", path.display())]
     Off {
         /// The file or directory that cannot be written.
         path: PathBuf,
@@ -171,65 +197,6 @@ pub enum Notice {
         why: String,
     },
     /// There is no session to continue; a new one begins.
+    #[error("no session to continue in this directory: started a new one")]
     NoneYet,
-}
-
-impl fmt::Display for Notice {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Torn { path, aside, bytes } => write!(
-                formatter,
-                "session `{}` ended in the middle of a line: moved those {bytes} bytes to `{}`, everything before them is intact",
-                path.display(),
-                aside.display()
-            ),
-            Self::Damaged {
-                path,
-                aside,
-                messages,
-            } => write!(
-                formatter,
-                "session `{}` was damaged: recovered {}, the original file is `{}`",
-                path.display(),
-                counted(*messages, "message"),
-                aside.display()
-            ),
-            Self::Unreadable { path, aside } => write!(
-                formatter,
-                "session `{}` is unreadable: moved it to `{}` and started a new session",
-                path.display(),
-                aside.display()
-            ),
-            Self::Empty(path) => write!(
-                formatter,
-                "session `{}` was empty: started a new session",
-                path.display()
-            ),
-            Self::Unknown { path, lines } => write!(
-                formatter,
-                "session `{}` has {} from a newer zot: kept, but ignored",
-                path.display(),
-                counted(*lines as u64, "line")
-            ),
-            Self::Cancelled { calls } => write!(
-                formatter,
-                "this session has {} without a result: marked as cancelled",
-                counted(*calls as u64, "tool call")
-            ),
-            Self::Uncalled { messages } => write!(
-                formatter,
-                "this session has {} with tool results whose calls are lost: the model receives them as text",
-                counted(*messages as u64, "message")
-            ),
-            Self::Off { path, why } => write!(
-                formatter,
-                "this session is not saved: cannot write `{}`: {why}",
-                path.display()
-            ),
-            Self::NoneYet => write!(
-                formatter,
-                "no session to continue in this directory: started a new one"
-            ),
-        }
-    }
 }

@@ -90,16 +90,20 @@ impl Opened {
 
 /// Who owns the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Place {
+pub(super) enum FileOwner {
     /// In zot's own directory, where every file is or was a session.
-    Own,
+    Zot,
     /// A path from the user. A file that never was a session is left alone.
     User,
 }
 
 /// Opens the file at `path` and repairs it if necessary. Returns `None` if it does not exist.
 /// `fresh` is the head of a new session in the file.
-pub(super) fn open(path: &Path, place: Place, fresh: Head) -> Result<Option<Opened>, SessionError> {
+pub(super) fn open(
+    path: &Path,
+    owner: FileOwner,
+    fresh: Head,
+) -> Result<Option<Opened>, SessionError> {
     let Some(access) = lock::open(path)? else {
         return Ok(None);
     };
@@ -116,7 +120,7 @@ pub(super) fn open(path: &Path, place: Place, fresh: Head) -> Result<Option<Open
             version,
         });
     }
-    if !contents.is_session() && place == Place::User && !was_session(&bytes) {
+    if !contents.is_session() && owner == FileOwner::User && !was_session(&bytes) {
         return Err(SessionError::NotASession(path.to_owned()));
     }
     let head = contents.head.clone().unwrap_or(fresh);

@@ -8,20 +8,18 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use sha2::{Digest, Sha256};
-
 use super::{
     Listed, Notice, SessionError,
     contents::Contents,
     line::{Head, Line, Parent, VERSION},
     list, lock,
-    open::{self, Opened, Place, composed},
+    open::{self, FileOwner, Opened, composed},
     writer::Writer,
 };
 use crate::{
     clock,
     file::{sync_folder, write_new},
-    home::{Home, make_private},
+    home::{Home, make_private, short_hash},
     message::Message,
     untrusted::{Follow, open_regular},
 };
@@ -54,10 +52,7 @@ impl Sessions {
         let cwd = fs::canonicalize(cwd)
             .or_else(|_| std::path::absolute(cwd))
             .unwrap_or_else(|_| cwd.to_owned());
-        let digest = Sha256::digest(cwd.as_os_str().as_encoded_bytes());
-        let mut first = [0; 8];
-        first.copy_from_slice(&digest[..8]);
-        let hash = format!("{:016x}", u64::from_be_bytes(first));
+        let hash = short_hash(cwd.as_os_str().as_encoded_bytes());
         Self {
             dir: home.sessions().join(hash),
             cwd,
@@ -107,9 +102,9 @@ impl Sessions {
     pub fn open(&self, path: &Path, provider: &str, model: &str) -> Result<Opened, SessionError> {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
         let place = if path.starts_with(&self.dir) {
-            Place::Own
+            FileOwner::Zot
         } else {
-            Place::User
+            FileOwner::User
         };
         let head = self.head(provider, model);
         if let Some(opened) = open::open(&path, place, head.clone())? {
@@ -134,7 +129,7 @@ impl Sessions {
                 continue;
             }
             let head = self.head(provider, model);
-            if let Some(opened) = open::open(&path, Place::Own, head)? {
+            if let Some(opened) = open::open(&path, FileOwner::Zot, head)? {
                 return Ok(opened);
             }
         }

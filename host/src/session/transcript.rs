@@ -64,7 +64,7 @@ pub(super) fn repair(messages: &mut Vec<Message>) -> Repairs {
     if let Some(first) = whole.first()
         && first.role != Role::User
     {
-        let beginning = text(Role::User, NO_BEGINNING, &first.time);
+        let beginning = Message::of_text(Role::User, NO_BEGINNING, &first.time);
         whole.insert(0, beginning);
     }
     *messages = whole;
@@ -120,7 +120,7 @@ fn take_unmatched(message: &mut Message, open: &mut Vec<ToolId>) -> Vec<Block> {
 
 /// Converts results without a call to a user message.
 fn as_text(time: &str, unmatched: Vec<Block>) -> Message {
-    let mut text_message = text(Role::User, NO_CALL, time);
+    let mut text_message = Message::of_text(Role::User, NO_CALL, time);
     for block in unmatched {
         match block {
             Block::ToolResult { content, .. } => {
@@ -140,16 +140,6 @@ fn as_text(time: &str, unmatched: Vec<Block>) -> Message {
         }
     }
     text_message
-}
-
-fn text(role: Role, text: &str, time: &str) -> Message {
-    Message {
-        role,
-        content: vec![Block::Text {
-            text: text.to_owned(),
-        }],
-        time: time.to_owned(),
-    }
 }
 
 #[cfg(test)]
@@ -183,7 +173,7 @@ mod tests {
     }
 
     fn user() -> Message {
-        text(Role::User, "continue", "t")
+        Message::of_text(Role::User, "continue", "t")
     }
 
     /// One word per message: `u`, `a`, and for tools one character per result, `!` if cancelled.

@@ -38,10 +38,10 @@ pub enum Written {
 /// Data that is in the file but not yet synced to disk.
 #[derive(Debug, Default)]
 #[must_use]
-pub struct Unsynced(Option<Pending>);
+pub struct Unsynced(Option<UnsyncedFile>);
 
 #[derive(Debug)]
-struct Pending {
+struct UnsyncedFile {
     file: File,
     path: PathBuf,
     /// The folder's entry for the file is not synced either.
@@ -51,7 +51,7 @@ struct Pending {
 impl Unsynced {
     /// Syncs the file. Blocks until the disk is done.
     pub fn sync(self) -> Result<(), SessionError> {
-        let Some(Pending { file, path, is_new }) = self.0 else {
+        let Some(UnsyncedFile { file, path, is_new }) = self.0 else {
             return Ok(());
         };
         file.sync_data()
@@ -84,24 +84,19 @@ pub(super) struct Writer {
 impl Writer {
     /// A writer whose file is created, in a private folder, with the first line.
     pub(super) fn pending(path: PathBuf, head: Head) -> Self {
-        Self {
-            path,
-            file: None,
-            head: Some(head),
-            len: 0,
-            torn: false,
-            waiting: Vec::new(),
-            failing: false,
-            folder_synced: false,
-        }
+        Self::new(path, None, Some(head), 0)
     }
 
     /// A writer for an existing file with complete lines up to `len`.
     pub(super) fn of(path: PathBuf, file: Locked, len: u64) -> Self {
+        Self::new(path, Some(file), None, len)
+    }
+
+    fn new(path: PathBuf, file: Option<Locked>, head: Option<Head>, len: u64) -> Self {
         Self {
             path,
-            file: Some(file),
-            head: None,
+            file,
+            head,
             len,
             torn: false,
             waiting: Vec::new(),
@@ -160,7 +155,7 @@ impl Writer {
         let file = file
             .try_clone()
             .map_err(|error| SessionError::write(&self.path, error))?;
-        let unsynced = Unsynced(Some(Pending {
+        let unsynced = Unsynced(Some(UnsyncedFile {
             file,
             path: self.path.clone(),
             is_new: !std::mem::replace(&mut self.folder_synced, true),

@@ -41,10 +41,6 @@ pub(super) fn failed(why: impl Into<String>) -> ToolOutcome {
     ToolOutcome::error(ToolStatus::Failed, why)
 }
 
-pub(super) fn cancelled() -> ToolOutcome {
-    ToolOutcome::error(ToolStatus::Cancelled, "cancelled")
-}
-
 /// `12,345`
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();

@@ -10,12 +10,9 @@ mod lines;
 mod output;
 mod pump;
 
-use std::{
-    path::{Path, PathBuf},
-    sync::{Arc, PoisonError, RwLock},
-    time::Duration,
-};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
+use parking_lot::RwLock;
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -27,9 +24,10 @@ use self::{
     pump::Pump,
 };
 use super::{
-    args::{cancelled, failed, grouped},
-    scratch::{Scratch, Temporary},
+    args::{failed, grouped},
+    scratch::{Scratch, TemporaryFolder},
     spec,
+    workspace::Workspace,
 };
 use crate::{ToolOutcome, provider::ToolSpec};
 
@@ -68,14 +66,6 @@ pub(super) struct Shell {
     pub(super) jail_net: Net,
     pub(super) timeout: Duration,
     pub(super) most: Duration,
-}
-
-/// The environment of a command.
-pub(super) struct CommandContext<'w> {
-    pub(super) cwd: &'w Path,
-    pub(super) jailed: bool,
-    /// Folders that can also be read in the jail.
-    pub(super) readable: Vec<PathBuf>,
 }
 
 /// How the command ended.
@@ -130,7 +120,7 @@ impl Shell {
 
     pub(super) async fn run(
         &self,
-        ground: CommandContext<'_>,
+        workspace: &Workspace,
         args: Args,
         progress: impl FnMut(String),
         cancel: &CancellationToken,
@@ -144,14 +134,18 @@ impl Shell {
             ));
         }
         let scratch = self.scratch();
-        let temporary = match ground.jailed.then(|| scratch.temporary()).transpose() {
+        let temporary = match workspace
+            .is_jailed()
+            .then(|| scratch.temporary())
+            .transpose()
+        {
             Ok(temporary) => temporary,
             Err(error) => {
                 let folder = scratch.folder().display();
                 return failed(format!("cannot access `{folder}`: {error}"));
             }
         };
-        let spec = match self.command(&ground, &args.command, temporary.as_ref()) {
+        let spec = match self.command(workspace, &args.command, temporary.as_ref()) {
             Ok(spec) => spec,
             Err(why) => return failed(why),
         };
@@ -189,15 +183,14 @@ impl Shell {
     }
 
     pub(super) fn scratch(&self) -> Arc<Scratch> {
-        let scratch = self.scratch.read().unwrap_or_else(PoisonError::into_inner);
-        Arc::clone(&scratch)
+        Arc::clone(&self.scratch.read())
     }
 
     fn command(
         &self,
-        ground: &CommandContext<'_>,
+        workspace: &Workspace,
         command: &str,
-        temporary: Option<&Temporary>,
+        temporary: Option<&TemporaryFolder>,
     ) -> Result<Spec, String> {
         if command.contains('\0') {
             return Err("command contains a NUL byte".to_owned());
@@ -215,14 +208,14 @@ impl Shell {
             .args(["-c", merged])
             .arg(&self.program)
             .arg(command)
-            .cwd(ground.cwd)
+            .cwd(workspace.cwd())
             // There is no user to answer prompts.
             .env("GIT_TERMINAL_PROMPT", "0")
             .env("PAGER", "cat");
         let withheld = self.secrets.iter().map(String::as_str).chain([RPC_TOKEN]);
         let spec = withheld.fold(spec, Spec::env_remove);
         match temporary {
-            Some(temporary) => self.confine(spec, ground.cwd, &ground.readable, temporary.path()),
+            Some(temporary) => self.confine(spec, workspace, temporary.path()),
             None => Ok(spec),
         }
     }
@@ -258,7 +251,7 @@ fn outcome(
                 limit.as_secs()
             )),
         ),
-        End::Cancelled if text.is_empty() => return cancelled(),
+        End::Cancelled if text.is_empty() => return ToolOutcome::cancelled(),
         End::Cancelled => (ToolStatus::Cancelled, Some("cancelled".to_owned())),
     };
     let left = left.map(|left| format!("killed background processes: {left}"));

@@ -13,7 +13,7 @@ use self::apply::{Edit, apply};
 use super::{
     args::{completed, count, failed, grouped},
     spec,
-    workspace::{FileError, Files, Opened, Stamp},
+    workspace::{FileError, Files, OpenedPath, Stamp},
 };
 use crate::{ToolOutcome, provider::ToolSpec};
 
@@ -77,8 +77,8 @@ fn edit(files: &Files, args: &Args) -> Result<ToolOutcome, FileError> {
     let path = &args.path;
     let _turn = files.turn();
     let (file, found) = match files.open(path)? {
-        Opened::File(file, found) => (file, found),
-        Opened::Folder(_) => return Err(FileError::Folder(path.clone())),
+        OpenedPath::File(file, found) => (file, found),
+        OpenedPath::Folder(_) => return Err(FileError::Folder(path.clone())),
     };
     let too_large = |size| {
         Ok(failed(format!(

@@ -20,9 +20,9 @@ use self::{
     window::{Bounds, Window},
 };
 use super::{
-    args::{cancelled, completed, count, failed, grouped, shown},
+    args::{completed, count, failed, grouped, shown},
     spec,
-    workspace::{FileError, Files, Opened},
+    workspace::{FileError, Files, OpenedPath},
 };
 use crate::{ToolOutcome, provider::ToolSpec};
 
@@ -76,12 +76,12 @@ pub(super) fn run(files: &Files, args: &Args, cancel: &CancellationToken) -> Too
         Err(error) => return failed(error.to_string()),
     };
     let read = match opened {
-        Opened::Folder(folder) => folder::list(folder),
-        Opened::File(file, found) => file_content(file, found.len(), args, cancel),
+        OpenedPath::Folder(folder) => folder::list(folder),
+        OpenedPath::File(file, found) => file_content(file, found.len(), args, cancel),
     };
     match read {
         Ok(outcome) => outcome,
-        Err(_) if cancel.is_cancelled() => cancelled(),
+        Err(_) if cancel.is_cancelled() => ToolOutcome::cancelled(),
         Err(error) => failed(FileError::io(&args.path, error).to_string()),
     }
 }

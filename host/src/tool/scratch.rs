@@ -11,14 +11,13 @@ use std::{
     io,
     os::unix::fs::OpenOptionsExt,
     path::{Path, PathBuf},
-    sync::{Mutex, MutexGuard, PoisonError},
     time::{Duration, SystemTime},
 };
 
+use parking_lot::Mutex;
 use rustix::fs::OFlags;
 
-use super::make_private;
-use crate::untrusted;
+use crate::{home::create_private, untrusted};
 
 /// The maximum size of all outputs of a session in bytes. The oldest are removed first.
 const OUTPUTS: u64 = 64 << 20;
@@ -33,11 +32,11 @@ const REMOVED: usize = 1_000;
 pub(crate) struct Scratch {
     folder: PathBuf,
     outputs: u64,
-    state: Mutex<State>,
+    state: Mutex<ScratchState>,
 }
 
 #[derive(Debug, Default)]
-struct State {
+struct ScratchState {
     /// The folder, locked while it is in use.
     held: Option<File>,
     /// The size of all outputs in bytes; `None` until counted.
@@ -59,7 +58,7 @@ impl Scratch {
             state: Mutex::default(),
         };
         // Lock a folder from an earlier run of this session.
-        scratch.hold(&mut scratch.state());
+        scratch.hold(&mut scratch.state.lock());
         scratch
     }
 
@@ -69,13 +68,13 @@ impl Scratch {
 
     /// Creates the folder with mode 0700.
     pub(super) fn make(&self) -> io::Result<()> {
-        make_private(&self.folder)?;
-        self.hold(&mut self.state());
+        create_private(&self.folder)?;
+        self.hold(&mut self.state.lock());
         Ok(())
     }
 
     /// Locks the folder, so that it is not removed. If that fails, it is still kept for a week.
-    fn hold(&self, state: &mut State) {
+    fn hold(&self, state: &mut ScratchState) {
         if state.held.is_none() {
             state.held = open_folder(&self.folder)
                 .ok()
@@ -87,25 +86,25 @@ impl Scratch {
     }
 
     /// Creates a folder for the temporary files of one command.
-    pub(super) fn temporary(&self) -> io::Result<Temporary> {
+    pub(super) fn temporary(&self) -> io::Result<TemporaryFolder> {
         self.make()?;
         let path = self.folder.join("tmp").join(random_name());
-        make_private(&path)?;
-        Ok(Temporary(Some(path)))
+        create_private(&path)?;
+        Ok(TemporaryFolder(Some(path)))
     }
 
     /// Creates a file for an output.
     pub(super) fn output(&self) -> io::Result<(File, PathBuf)> {
         self.make()?;
         let folder = self.outputs_folder();
-        make_private(&folder)?;
+        create_private(&folder)?;
         let path = folder.join(format!("bash-{}.txt", random_name()));
         let file = File::options()
             .write(true)
             .create_new(true)
             .mode(0o600)
             .open(&path)?;
-        let mut state = self.state();
+        let mut state = self.state.lock();
         if state.used.is_none() {
             let kept = outputs_in(&folder)?;
             state.used = Some(kept.iter().map(|output| output.size).sum());
@@ -117,7 +116,7 @@ impl Scratch {
     /// Removes the oldest outputs to make room for `wanted` bytes. Returns how many bytes fit, and
     /// how many outputs were removed.
     pub(super) fn room_for(&self, wanted: u64) -> (u64, usize) {
-        let mut state = self.state();
+        let mut state = self.state.lock();
         let used = state.used.unwrap_or_default();
         let mut removed = 0;
         if used.saturating_add(wanted) > self.outputs {
@@ -129,7 +128,7 @@ impl Scratch {
         (room, removed)
     }
 
-    fn make_room(&self, state: &mut State, wanted: u64) -> usize {
+    fn make_room(&self, state: &mut ScratchState, wanted: u64) -> usize {
         let mut used = state.used.unwrap_or_default();
         let mut kept = outputs_in(&self.outputs_folder()).unwrap_or_default();
         kept.retain(|output| !state.open.contains(&output.path));
@@ -150,13 +149,13 @@ impl Scratch {
 
     /// Marks an output as complete.
     pub(super) fn close(&self, path: &Path) {
-        self.state().open.remove(path);
+        self.state.lock().open.remove(path);
     }
 
     /// Removes an output that nothing refers to.
     pub(super) fn discard(&self, path: &Path, size: u64) {
         let _ = fs::remove_file(path);
-        let mut state = self.state();
+        let mut state = self.state.lock();
         state.open.remove(path);
         state.used = state.used.map(|used| used.saturating_sub(size));
     }
@@ -164,17 +163,13 @@ impl Scratch {
     fn outputs_folder(&self) -> PathBuf {
         self.folder.join("output")
     }
-
-    fn state(&self) -> MutexGuard<'_, State> {
-        self.state.lock().unwrap_or_else(PoisonError::into_inner)
-    }
 }
 
 /// A folder for temporary files, removed on drop.
 #[derive(Debug)]
-pub(super) struct Temporary(Option<PathBuf>);
+pub(super) struct TemporaryFolder(Option<PathBuf>);
 
-impl Temporary {
+impl TemporaryFolder {
     pub(super) fn path(&self) -> &Path {
         self.0.as_deref().unwrap_or(Path::new(""))
     }
@@ -187,7 +182,7 @@ impl Temporary {
     }
 }
 
-impl Drop for Temporary {
+impl Drop for TemporaryFolder {
     fn drop(&mut self) {
         if let Some(path) = self.0.take() {
             // Removing may take a while, so do not block the caller.

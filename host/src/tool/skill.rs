@@ -32,11 +32,11 @@ pub struct Skill {
     pub name: String,
     /// When to use it.
     pub description: String,
-    source: Source,
+    source: SkillSource,
 }
 
 #[derive(Debug, Clone, PartialEq, Eq)]
-enum Source {
+enum SkillSource {
     /// Built into this program.
     Builtin(&'static str),
     /// In a folder.
@@ -52,8 +52,8 @@ impl Skill {
     /// The folder of its `SKILL.md`; `None` for a built-in skill.
     pub fn folder(&self) -> Option<PathBuf> {
         match &self.source {
-            Source::Builtin(_) => None,
-            Source::Folder { root, rest } => Some(match root {
+            SkillSource::Builtin(_) => None,
+            SkillSource::Folder { root, rest } => Some(match root {
                 Some(root) => root.join(rest),
                 None => rest.clone(),
             }),
@@ -63,11 +63,11 @@ impl Skill {
     /// Reads the current instructions.
     pub fn body(&self) -> Result<String, String> {
         match &self.source {
-            Source::Builtin(text) => {
+            SkillSource::Builtin(text) => {
                 let (_, body) = find::parse(text.as_bytes())?;
                 Ok(body)
             }
-            Source::Folder { root, rest } => {
+            SkillSource::Folder { root, rest } => {
                 let (_, body) = find::read(root.as_deref(), rest)?;
                 Ok(body)
             }
@@ -145,7 +145,7 @@ impl Skills {
                 self.add(Skill {
                     name: head.name,
                     description: head.description,
-                    source: Source::Builtin(text),
+                    source: SkillSource::Builtin(text),
                 });
             }
         }

@@ -19,9 +19,10 @@ use std::{
         },
     },
     path::{Path, PathBuf},
-    sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock},
+    sync::Arc,
 };
 
+use parking_lot::{Mutex, MutexGuard, RwLock};
 use rustix::{
     fd::{AsFd, BorrowedFd},
     fs::{
@@ -34,16 +35,7 @@ use rustix::{
 pub(crate) use error::FileError;
 use replace::Unwritten;
 
-use crate::untrusted::beneath;
-
-/// Opens a path without side effects.
-#[cfg(target_os = "linux")]
-const LOOK: OFlags = OFlags::PATH;
-#[cfg(not(target_os = "linux"))]
-const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
-
-/// The kernel's own limit on symlinks in one path.
-const MAX_LINKS: usize = 40;
+use crate::untrusted::beneath::{self, LOOK, MAX_LINKS};
 
 /// The working directory of the tools, and the jail.
 #[derive(Debug)]
@@ -92,8 +84,8 @@ impl Root {
             .find_map(|name| path.strip_prefix(name).ok())
     }
 
-    fn place(&self, rest: &Path, writable: bool) -> Place<'_> {
-        Place {
+    fn place(&self, rest: &Path, writable: bool) -> Target<'_> {
+        Target {
             beneath: Some(self.folder.as_fd()),
             path: rest.to_owned(),
             writable,
@@ -116,23 +108,18 @@ impl Workspace {
     }
 
     pub(crate) fn readable(&self) -> Vec<PathBuf> {
-        let readable = self.readable.read();
-        readable.unwrap_or_else(PoisonError::into_inner).clone()
+        self.readable.read().clone()
     }
 
     /// Replaces a readable folder, from the next time the jail is turned on.
     pub(crate) fn replace_readable(&self, old: &Path, new: &Path) {
-        let mut readable = (self.readable.write()).unwrap_or_else(PoisonError::into_inner);
-        for path in readable.iter_mut().filter(|path| *path == old) {
+        for path in self.readable.write().iter_mut().filter(|path| *path == old) {
             new.clone_into(path);
         }
     }
 
     pub(crate) fn is_jailed(&self) -> bool {
-        self.jail
-            .read()
-            .unwrap_or_else(PoisonError::into_inner)
-            .is_some()
+        self.jail.read().is_some()
     }
 
     /// Turns the jail on or off. Running calls are not affected.
@@ -148,7 +135,7 @@ impl Workspace {
         } else {
             None
         };
-        *self.jail.write().unwrap_or_else(PoisonError::into_inner) = jail;
+        *self.jail.write() = jail;
         Ok(())
     }
 
@@ -156,11 +143,7 @@ impl Workspace {
     pub(crate) fn files(&self) -> Files {
         Files {
             cwd: self.cwd.clone(),
-            jail: self
-                .jail
-                .read()
-                .unwrap_or_else(PoisonError::into_inner)
-                .clone(),
+            jail: self.jail.read().clone(),
             writing: Arc::clone(&self.writing),
         }
     }
@@ -176,7 +159,7 @@ pub(crate) struct Files {
 
 /// Something opened for reading.
 #[derive(Debug)]
-pub(crate) enum Opened {
+pub(crate) enum OpenedPath {
     File(File, Metadata),
     Folder(OwnedFd),
 }
@@ -204,17 +187,17 @@ impl Stamp {
 }
 
 /// A path, and the folder it must stay in.
-struct Place<'f> {
+struct Target<'f> {
     /// The folder it must stay beneath; `None` for no limit.
     beneath: Option<BorrowedFd<'f>>,
     path: PathBuf,
     writable: bool,
 }
 
-impl Place<'_> {
+impl Target<'_> {
     fn open(&self, path: &Path, flags: OFlags) -> rustix::io::Result<OwnedFd> {
         match self.beneath {
-            Some(root) => beneath::open(root, path, flags, Mode::empty()),
+            Some(root) => beneath::open(root, path, flags),
             None => open(path, flags | OFlags::CLOEXEC, Mode::empty()),
         }
     }
@@ -241,11 +224,11 @@ impl Files {
     /// Locks the files for writing. A model may call tools in parallel, and one edit must not undo
     /// another.
     pub(crate) fn turn(&self) -> MutexGuard<'_, ()> {
-        self.writing.lock().unwrap_or_else(PoisonError::into_inner)
+        self.writing.lock()
     }
 
     /// Opens a file or folder for reading. Never blocks, and has no effect on special files.
-    pub(crate) fn open(&self, path: &str) -> Result<Opened, FileError> {
+    pub(crate) fn open(&self, path: &str) -> Result<OpenedPath, FileError> {
         let place = self.place(path)?;
         let fail = |errno| self.explain(&place, path, errno);
         let looked = place.open(&place.path, LOOK).map_err(fail)?;
@@ -262,9 +245,9 @@ impl Files {
             .map_err(|error| FileError::io(path, error))?;
         refuse_special(path, &found)?;
         Ok(if found.is_dir() {
-            Opened::Folder(file.into())
+            OpenedPath::Folder(file.into())
         } else {
-            Opened::File(file, found)
+            OpenedPath::File(file, found)
         })
     }
 
@@ -326,7 +309,7 @@ impl Files {
         })
     }
 
-    fn place(&self, path: &str) -> Result<Place<'_>, FileError> {
+    fn place(&self, path: &str) -> Result<Target<'_>, FileError> {
         if path.is_empty() {
             return Err(FileError::Empty);
         }
@@ -335,7 +318,7 @@ impl Files {
         }
         let given = Path::new(path);
         let Some(jail) = &self.jail else {
-            return Ok(Place {
+            return Ok(Target {
                 beneath: None,
                 path: self.cwd.join(given),
                 writable: true,
@@ -357,7 +340,7 @@ impl Files {
     }
 
     /// Explains an error, including the target of a dangling symlink.
-    fn explain(&self, place: &Place<'_>, path: &str, errno: Errno) -> FileError {
+    fn explain(&self, place: &Target<'_>, path: &str, errno: Errno) -> FileError {
         if errno == Errno::NOENT
             && let (Some(above), Some(name)) = (place.path.parent(), place.path.file_name())
             && let Ok(folder) = place.open(above, LOOK | OFlags::DIRECTORY)
@@ -451,7 +434,7 @@ mod tests {
             ];
             for (number, change) in changes.iter().enumerate() {
                 fs::write(&at, "first!").unwrap();
-                let Ok(Opened::File(mut file, found)) = files.open("x") else {
+                let Ok(OpenedPath::File(mut file, found)) = files.open("x") else {
                     panic!("a file");
                 };
                 let mut text = String::new();

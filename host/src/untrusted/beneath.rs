@@ -15,45 +15,45 @@ use rustix::{
 };
 
 /// The kernel's own limit on symlinks in one path.
-const MAX_LINKS: usize = 40;
+pub(crate) const MAX_LINKS: usize = 40;
+
+/// Opens a path without side effects.
+#[cfg(target_os = "linux")]
+pub(crate) const LOOK: OFlags = OFlags::PATH;
+#[cfg(not(target_os = "linux"))]
+pub(crate) const LOOK: OFlags = OFlags::RDONLY.union(OFlags::NONBLOCK);
 
 /// Opens the relative `path` beneath `root`. Returns `EXDEV` if the path leaves `root` at any
 /// point, or follows an absolute symlink, whatever its target.
-pub(crate) fn open(
-    root: BorrowedFd<'_>,
-    path: &Path,
-    flags: OFlags,
-    mode: Mode,
-) -> Result<OwnedFd> {
-    let path = if path.as_os_str().is_empty() {
-        Path::new(".")
-    } else {
-        path
-    };
+pub(crate) fn open(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
     #[cfg(target_os = "linux")]
     {
-        use rustix::fs::{ResolveFlags, openat2};
+        use rustix::{
+            fs::{ResolveFlags, openat2},
+            io::retry_on_intr,
+        };
+        let at = if path.as_os_str().is_empty() {
+            Path::new(".")
+        } else {
+            path
+        };
+        let flags = flags | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-        // If anything on the system is renamed while the kernel resolves `..`, it returns `EAGAIN`.
-        for _ in 0..1000 {
-            match openat2(root, path, flags | OFlags::CLOEXEC, mode, resolve) {
-                Err(Errno::AGAIN | Errno::INTR) => std::thread::yield_now(),
-                // Kernels before 5.6, or seccomp filters that do not know `openat2`.
-                Err(Errno::NOSYS | Errno::PERM) => return walk(root, path, flags, mode),
-                opened => return opened,
-            }
+        match retry_on_intr(|| openat2(root, at, flags, Mode::empty(), resolve)) {
+            // The kernel gives up on `..` if anything on the system is renamed meanwhile. Kernels
+            // before 5.6 do not know `openat2`, nor do some seccomp filters.
+            Err(Errno::AGAIN | Errno::NOSYS | Errno::PERM) => {}
+            opened => return opened,
         }
-        Err(Errno::AGAIN)
     }
-    #[cfg(not(target_os = "linux"))]
-    walk(root, path, flags, mode)
+    walk(root, path, flags)
 }
 
 /// Fallback without `openat2`: opens one component at a time and resolves every symlink here.
-fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> Result<OwnedFd> {
+fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
     // Path components do not keep a trailing slash.
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
-    let folder = OFlags::RDONLY | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
+    let folder = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut above: Vec<OwnedFd> = Vec::new();
     let mut left: VecDeque<OsString> = VecDeque::new();
     push(&mut left, path)?;
@@ -75,13 +75,13 @@ fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags, mode: Mode) -> Result<
             continue;
         }
         if left.is_empty() {
-            return openat(here, &name, flags, mode);
+            return openat(here, &name, flags, Mode::empty());
         }
         let next = openat(here, &name, folder, Mode::empty())?;
         above.push(next);
     }
     let here = above.last().map_or(root, AsFd::as_fd);
-    openat(here, ".", flags, mode)
+    openat(here, ".", flags, Mode::empty())
 }
 
 fn is_link(folder: BorrowedFd<'_>, name: &OsStr) -> Result<bool> {
@@ -116,10 +116,10 @@ mod tests {
 
     use super::*;
 
-    type Opens = fn(BorrowedFd<'_>, &Path, OFlags, Mode) -> Result<OwnedFd>;
+    type Opens = fn(BorrowedFd<'_>, &Path, OFlags) -> Result<OwnedFd>;
 
     fn text(opens: Opens, root: &File, path: &str) -> Result<String> {
-        let opened = opens(root.as_fd(), Path::new(path), OFlags::RDONLY, Mode::empty())?;
+        let opened = opens(root.as_fd(), Path::new(path), OFlags::RDONLY)?;
         let mut text = String::new();
         File::from(opened).read_to_string(&mut text).unwrap();
         Ok(text)

@@ -143,7 +143,10 @@ async fn a_write_stalled_for_5_seconds_disconnects() {
     let extension = InMemoryExtension::ready().await;
     let start = Instant::now();
     // Cancelled at once, so that no request is pending.
-    let asked = extension.connection.intercept(&large_event(), start).await;
+    let asked = extension
+        .connection
+        .intercept(&large_event(), false, start)
+        .await;
     assert!(matches!(asked, Err(Failure::Timeout(_))));
     let why = extension.ended().await;
     assert_eq!(why, "was disconnected: it read nothing for 5s");
@@ -156,7 +159,10 @@ async fn a_write_may_stall_while_a_request_is_pending() {
     let calling = tokio::spawn(extension.tool());
     let call = extension.hear().await;
     let start = Instant::now();
-    let asked = extension.connection.intercept(&large_event(), start).await;
+    let asked = extension
+        .connection
+        .intercept(&large_event(), false, start)
+        .await;
     assert!(asked.is_err());
     sleep(seconds(50.0)).await;
     assert!(!extension.connection.has_ended(), "busy with the call");
@@ -178,7 +184,7 @@ async fn a_write_may_stall_while_a_request_is_pending() {
 async fn queue_request(extension: &InMemoryExtension, event: Intercept) {
     let connection = Arc::clone(&extension.connection);
     let far = Instant::now() + seconds(600.0);
-    tokio::spawn(async move { connection.intercept(&event, far).await });
+    tokio::spawn(async move { connection.intercept(&event, false, far).await });
     tokio::task::yield_now().await;
 }
 
@@ -192,7 +198,7 @@ async fn the_queue_holds_at_most_256_frames() {
     }
     let asked = extension
         .connection
-        .intercept(&bash(), Instant::now())
+        .intercept(&bash(), false, Instant::now())
         .await;
     assert_eq!(asked, Err(Failure::QueueFull));
     let why = extension.ended().await;
@@ -208,7 +214,7 @@ async fn the_queue_holds_at_most_16_mib() {
     assert!(!extension.connection.has_ended(), "less than 16 MiB");
     let asked = extension
         .connection
-        .intercept(&large_event(), Instant::now())
+        .intercept(&large_event(), false, Instant::now())
         .await;
     assert_eq!(asked, Err(Failure::QueueFull));
     let why = extension.ended().await;
@@ -221,7 +227,7 @@ async fn cancelled_requests_leave_the_queue() {
     queue_request(&extension, large_event()).await;
     for _ in 0..1_000 {
         let now = Instant::now();
-        let asked = extension.connection.intercept(&bash(), now).await;
+        let asked = extension.connection.intercept(&bash(), false, now).await;
         assert!(matches!(asked, Err(Failure::Timeout(_))), "{asked:?}");
     }
     assert!(!extension.connection.has_ended(), "the queue is empty");
@@ -238,7 +244,7 @@ async fn a_frame_at_the_size_limit_is_sent_and_one_byte_more_is_not() {
     let far = Instant::now() + seconds(5.0);
     let connection = Arc::clone(&extension.connection);
     let at_limit = event(room);
-    let (answer, heard) = tokio::join!(connection.intercept(&at_limit, far), async {
+    let (answer, heard) = tokio::join!(connection.intercept(&at_limit, false, far), async {
         let heard = extension.stdin.next_line().await.unwrap();
         let heard = heard.unwrap();
         let frame: Value = serde_json::from_str(&heard).unwrap();
@@ -250,7 +256,7 @@ async fn a_frame_at_the_size_limit_is_sent_and_one_byte_more_is_not() {
     assert!(answer.is_ok(), "{answer:?}");
     assert_eq!(heard, limits::FRAME_BYTES);
     let over = event(room + 1);
-    let refused = extension.connection.intercept(&over, far).await;
+    let refused = extension.connection.intercept(&over, false, far).await;
     let bytes = limits::FRAME_BYTES + 1;
     assert_eq!(refused, Err(Failure::TooLarge { bytes }));
     assert!(
@@ -275,8 +281,8 @@ impl Interceptor for Link<'_> {
         limits::INTERCEPT
     }
 
-    async fn ask(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
-        self.0.intercept(event, until).await
+    async fn ask(&self, event: &Intercept, is_final: bool, until: Instant) -> InterceptAnswer {
+        self.0.intercept(event, is_final, until).await
     }
 }
 

@@ -354,7 +354,7 @@ async fn stats_are_kept_per_interceptor() {
     let stats = fixture.host.stats();
     let asked: Vec<_> = stats
         .iter()
-        .map(|(name, it)| (&name[..], it.asked()))
+        .map(|(name, it)| (&name[..], it.asked))
         .collect();
     assert_eq!(asked, [("one", 3), ("two", 3)]);
     fixture.host.shutdown().await;

@@ -70,7 +70,7 @@ fn one_line(message: &str) -> String {
     let words: Vec<&str> = message.split_whitespace().collect();
     let text = words.join(" ");
     let short: String = text.chars().take(300).collect();
-    escape::text(&short).to_string()
+    escape::text(&short)
 }
 
 /// State shared between the fetch thread and the main thread.

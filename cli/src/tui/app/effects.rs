@@ -303,12 +303,12 @@ fn views(runtime: &Runtime, options: &AppOptions) -> Vec<ExtensionView> {
         let log = logs::last(&options.home.log_of(&info.name), LOG_LINES);
         let log = log.ok().flatten().map(|(text, _)| text).unwrap_or_default();
         ExtensionView {
-            requests: own.asked(),
-            blocked: own.blocked(),
-            rewritten: own.rewritten(),
-            failed: own.failed(),
+            requests: own.asked,
+            blocked: own.blocked,
+            rewritten: own.rewritten,
+            failed: own.failed,
             median: own.median(),
-            worst: own.worst(),
+            worst: own.worst,
             log: String::from_utf8_lossy(&log)
                 .lines()
                 .map(str::to_owned)

@@ -7,7 +7,7 @@ use zot_protocol::{
     validate::{self, Refusal, RefusalKind},
 };
 
-use super::{Connection, Stage, lock, reader::ReadState};
+use super::{Connection, Stage, reader::ReadState};
 use crate::extension::{
     event::truncate_text,
     pending::{Reply, RequestError},
@@ -97,7 +97,7 @@ impl Connection {
                 hello.name, self.name
             ));
         }
-        let mut registered = lock(&self.registered);
+        let mut registered = self.registered.lock();
         let capabilities = hello.capabilities.iter().filter(|it| it.is_known());
         Arc::make_mut(&mut registered)
             .capabilities
@@ -114,7 +114,7 @@ impl Connection {
     fn register(&self, frame: FromExtension, state: &mut ReadState) {
         let frame_type = frame.name().to_owned();
         let effect = {
-            let mut registered = lock(&self.registered);
+            let mut registered = self.registered.lock();
             Arc::make_mut(&mut registered).register(frame, &self.limits)
         };
         match effect {

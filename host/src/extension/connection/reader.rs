@@ -5,7 +5,7 @@ use std::{collections::HashSet, io, time::Duration};
 use tokio::{io::AsyncRead, pin, task::yield_now, time::Instant};
 use zot_protocol::{HelloAck, NoteLevel, limits::Limits};
 
-use super::{Connection, lock, timer::Timer};
+use super::{Connection, timer::Timer};
 use crate::extension::{pending::RequestError, wire::LineReader};
 
 /// How long to keep reading after the process has exited; a descendant may hold its output open.
@@ -137,7 +137,7 @@ impl Connection {
     }
 
     fn check_stopped(&self) -> Result<(), String> {
-        lock(&self.stop_reason).take().map_or(Ok(()), Err)
+        self.stop_reason.lock().take().map_or(Ok(()), Err)
     }
 
     /// The next deadline that no other event announces.

@@ -4,8 +4,8 @@ use std::time::Duration;
 
 use tokio::time::Instant;
 use zot_protocol::{
-    Capability, CommandInvoked, CommandResponse, EventIntercept, EventInterceptResponse, FromHost,
-    Id, Intercept, Object, ToolCall, ToolCancel, ToolResult,
+    Capability, CommandInvoked, CommandResponse, EventIntercept, FromHost, Id, Intercept, Object,
+    ToolCall, ToolCancel, ToolResult,
 };
 
 use super::{Connection, Stage};
@@ -28,18 +28,9 @@ impl Connection {
         }
     }
 
-    /// Asks the extension about an event. Fails after `until`.
-    pub async fn intercept(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
-        self.ask_about(event, false, until).await
-    }
-
-    /// Asks a final interceptor about an event that later interceptors have changed. Fails after
-    /// `until`.
-    pub async fn intercept_final(&self, event: &Intercept, until: Instant) -> InterceptAnswer {
-        self.ask_about(event, true, until).await
-    }
-
-    async fn ask_about(
+    /// Asks the extension about an event; `is_final` if later interceptors have changed it. Fails
+    /// after `until`.
+    pub async fn intercept(
         &self,
         event: &Intercept,
         is_final: bool,
@@ -51,30 +42,21 @@ impl Connection {
             Stage::Ready => {}
         }
         let deadline = until.saturating_duration_since(Instant::now());
-        let answer = self.intercepted(event, is_final, deadline).await;
-        answer.map_err(|error| match error {
-            RequestError::Refused(refusal) => Failure::Refused(refusal),
-            RequestError::TooLarge { bytes, .. } => Failure::TooLarge { bytes },
-            RequestError::Timeout(after) => Failure::Timeout(after),
-            RequestError::QueueFull => Failure::QueueFull,
-            other => Failure::Gone(other.to_string()),
-        })
-    }
-
-    async fn intercepted(
-        &self,
-        event: &Intercept,
-        is_final: bool,
-        deadline: Duration,
-    ) -> Result<EventInterceptResponse, RequestError> {
         let frame = |id: Id| {
             let mut frame = EventIntercept::new(id, event.clone());
             frame.is_final = is_final;
             frame.into()
         };
-        match self.ask(RequestKind::Intercept, frame, deadline).await? {
-            Reply::Intercept(response) => Ok(response),
-            _ => unreachable!("replies are matched to requests of their kind"),
+        match self.ask(RequestKind::Intercept, frame, deadline).await {
+            Ok(Reply::Intercept(response)) => Ok(response),
+            Ok(_) => unreachable!("replies are matched to requests of their kind"),
+            Err(error) => Err(match error {
+                RequestError::Refused(refusal) => Failure::Refused(refusal),
+                RequestError::TooLarge { bytes, .. } => Failure::TooLarge { bytes },
+                RequestError::Timeout(after) => Failure::Timeout(after),
+                RequestError::QueueFull => Failure::QueueFull,
+                other => Failure::Gone(other.to_string()),
+            }),
         }
     }
 

@@ -234,7 +234,7 @@ fn walk(root: &Path, max: usize) -> Result<Vec<TreeEntry>, DigestError> {
     Ok(entries)
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
     use std::os::unix::fs::{PermissionsExt, symlink};
 

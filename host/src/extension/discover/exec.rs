@@ -4,6 +4,7 @@ use std::{
     env,
     ffi::OsStr,
     fs, io,
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -106,16 +107,9 @@ fn program(path: &Path) -> Result<bool, ExecError> {
     }
 }
 
-/// Reports whether a file has an executable bit. On other platforms every file counts as
-/// executable.
-#[cfg(unix)]
+/// Reports whether a file has an executable bit.
 pub(super) fn is_executable(metadata: &fs::Metadata) -> bool {
-    std::os::unix::fs::PermissionsExt::mode(&metadata.permissions()) & 0o111 != 0
-}
-
-#[cfg(not(unix))]
-pub(super) fn is_executable(_: &fs::Metadata) -> bool {
-    true
+    metadata.permissions().mode() & 0o111 != 0
 }
 
 /// The message for a missing program, with the places where it could have been.
@@ -125,14 +119,14 @@ fn not_found_message(exec: &str, tried: &[PathBuf]) -> String {
     }
     let dirs: Vec<_> = tried
         .iter()
-        .filter_map(|path| Some(escape::path(path.parent()?).to_string()))
+        .filter_map(|path| Some(escape::path(path.parent()?)))
         .collect();
     format!("`{}` not found in {}", escape::text(exec), dirs.join(", "))
 }
 
-#[cfg(all(test, unix))]
+#[cfg(test)]
 mod tests {
-    use std::os::unix::fs::{PermissionsExt, symlink};
+    use std::os::unix::fs::symlink;
 
     use tempfile::TempDir;
 

@@ -21,10 +21,10 @@ pub(super) struct MemberListener {
 
 impl Listener for MemberListener {
     fn frame(&self, frame: FromExtension) {
-        let hooks = &self.shared.hooks;
+        let hooks = &self.shared.config.hooks;
         match frame {
             FromExtension::Notify(mut note) => {
-                truncate_text(&mut note.message, self.shared.limits.note_bytes);
+                truncate_text(&mut note.message, self.shared.config.limits.note_bytes);
                 hooks.note(&self.name, note.level, &note.message);
             }
             FromExtension::ClearNotes(_) => hooks.clear_notes(&self.name),
@@ -64,8 +64,11 @@ impl Listener for MemberListener {
             if let Stage::Ended(why) = stage {
                 member.retire();
                 if !member.connection.is_shutting_down() {
-                    self.shared.hooks.note(&self.name, NoteLevel::Error, &why);
-                    self.shared.hooks.gone(&self.name);
+                    self.shared
+                        .config
+                        .hooks
+                        .note(&self.name, NoteLevel::Error, &why);
+                    self.shared.config.hooks.gone(&self.name);
                 }
             }
         }
@@ -79,6 +82,6 @@ impl Listener for MemberListener {
     }
 
     fn note(&self, level: NoteLevel, line: &str) {
-        self.shared.hooks.note(&self.name, level, line);
+        self.shared.config.hooks.note(&self.name, level, line);
     }
 }

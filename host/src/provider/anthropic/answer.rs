@@ -8,7 +8,6 @@ use zot_protocol::{Object, StopReason, ToolId};
 use crate::provider::{
     Delta, Tokens,
     exchange::{Decode, DecodeError},
-    sse,
     surrogates::{PieceJoiner, RawText},
 };
 
@@ -221,16 +220,10 @@ impl Answer {
         piece: Piece,
         deltas: &mut VecDeque<Delta>,
     ) -> Result<(), DecodeError> {
-        let given = |text: String| (!text.is_empty()).then_some(text);
-        if let Some(text) = piece.text.and_then(|text| given(self.joiner.join(text))) {
-            deltas.push_back(Delta::Text(text));
-        }
-        if let Some(text) = piece
-            .thinking
-            .and_then(|text| given(self.joiner.join(text)))
-        {
-            deltas.push_back(Delta::Thinking(text));
-        }
+        let text = piece.text.and_then(|text| self.joiner.join(text));
+        deltas.extend(text.map(Delta::Text));
+        let thinking = piece.thinking.and_then(|text| self.joiner.join(text));
+        deltas.extend(thinking.map(Delta::Thinking));
         if let (Some(more), Some(Open::Thinking { signature })) =
             (piece.signature, self.open(index))
         {
@@ -248,9 +241,8 @@ impl Answer {
             };
             *has_args = true;
             let id = id.clone();
-            if let Some(delta) = given(joiner.join(args)) {
-                deltas.push_back(Delta::ToolArgs { id, delta });
-            }
+            let delta = joiner.join(args);
+            deltas.extend(delta.map(|delta| Delta::ToolArgs { id, delta }));
         }
         Ok(())
     }
@@ -279,13 +271,8 @@ impl Answer {
 }
 
 impl Decode for Answer {
-    fn event(
-        &mut self,
-        event: sse::Event<'_>,
-        deltas: &mut VecDeque<Delta>,
-    ) -> Result<(), DecodeError> {
-        let event: Event =
-            serde_json::from_str(event.data).map_err(|error| DecodeError::json(&error))?;
+    fn event(&mut self, data: &str, deltas: &mut VecDeque<Delta>) -> Result<(), DecodeError> {
+        let event: Event = serde_json::from_str(data).map_err(|error| DecodeError::json(&error))?;
         match event.r#type {
             EventType::MessageStart => {
                 self.used(event.message.and_then(|start| start.usage), deltas);
@@ -327,10 +314,6 @@ impl Decode for Answer {
         }
         Ok(())
     }
-
-    fn end(&mut self, _: &mut VecDeque<Delta>) {
-        // This API sends an explicit end. Without it, the answer is truncated.
-    }
 }
 
 fn stop(reason: &str) -> Result<StopReason, DecodeError> {
@@ -339,10 +322,8 @@ fn stop(reason: &str) -> Result<StopReason, DecodeError> {
         "tool_use" => StopReason::ToolUse,
         "max_tokens" | "model_context_window_exceeded" => StopReason::Length,
         "refusal" => {
-            return Err(DecodeError::Failed {
-                message: "the model declined to answer (refusal)".to_owned(),
-                can_retry: false,
-            });
+            let message = "the model declined to answer (refusal)";
+            return Err(DecodeError::permanent(message));
         }
         other => StopReason::from(other),
     })

@@ -89,7 +89,7 @@ struct Part {
     tool_call: Option<Call>,
     #[serde(default)]
     tool_calls: Vec<Call>,
-    usage: Option<Usage>,
+    usage: Option<Tokens>,
     error: Option<String>,
     #[serde(default)]
     cut_off: bool,
@@ -103,16 +103,6 @@ struct Call {
     name: String,
     #[serde(default = "nothing", deserialize_with = "args")]
     args: String,
-}
-
-#[derive(Debug, Clone, Copy, Deserialize)]
-#[serde(deny_unknown_fields, default)]
-#[derive(Default)]
-struct Usage {
-    input: u64,
-    output: u64,
-    cache_read: u64,
-    cache_write: u64,
 }
 
 fn nothing() -> String {
@@ -215,12 +205,7 @@ impl Script {
             }
             if let Some(usage) = part.usage {
                 has_usage = true;
-                deltas.push(Delta::Usage(Tokens {
-                    input: usage.input,
-                    output: usage.output,
-                    cache_read: usage.cache_read,
-                    cache_write: usage.cache_write,
-                }));
+                deltas.push(Delta::Usage(usage));
             }
             received.extend_from_slice(&deltas);
             steps.extend(deltas.drain(..).map(Step::Delta));

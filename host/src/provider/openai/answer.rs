@@ -14,7 +14,6 @@ use crate::provider::{
     exchange::{Decode, DecodeError},
     http::error_text,
     retry::can_retry_status,
-    sse,
     surrogates::{PieceJoiner, RawText},
 };
 
@@ -124,16 +123,14 @@ impl Answer {
     ) -> Result<(), DecodeError> {
         let given = |text: Option<RawText>| text.filter(|text| !text.is_empty());
         if let Some(thinking) = given(piece.reasoning_content).or(given(piece.reasoning)) {
-            let thinking = self.thinking.join(thinking);
-            deltas.extend((!thinking.is_empty()).then_some(Delta::Thinking(thinking)));
+            deltas.extend(self.thinking.join(thinking).map(Delta::Thinking));
         }
         for text in [given(piece.content), given(piece.refusal)]
             .into_iter()
             .flatten()
         {
             self.has_content = true;
-            let text = self.text.join(text);
-            deltas.extend((!text.is_empty()).then_some(Delta::Text(text)));
+            deltas.extend(self.text.join(text).map(Delta::Text));
         }
         for call in piece.tool_calls.into_iter().flatten() {
             self.has_content = true;
@@ -209,7 +206,8 @@ impl Answer {
             ));
         };
         call.given = call.given.take().or(id);
-        let args = args.map_or_else(String::new, |args| call.joiner.join(args.into()));
+        let args = args.and_then(|args| call.joiner.join(args.into()));
+        let args = args.unwrap_or_default();
         match (&call.id, name) {
             (Some(id), _) => {
                 if !args.is_empty() {
@@ -243,9 +241,11 @@ impl Answer {
         let stop = match self.finish.as_deref() {
             Some("length" | "model_length") => StopReason::Length,
             Some("content_filter") => {
-                return Err(failed("the answer was withheld by a content filter"));
+                return Err(DecodeError::permanent(
+                    "the answer was withheld by a content filter",
+                ));
             }
-            Some("error") => return Err(failed("the model ended with an error")),
+            Some("error") => return Err(DecodeError::permanent("the model ended with an error")),
             None if !self.has_content => {
                 return Err(DecodeError::Malformed("empty answer".to_owned()));
             }
@@ -273,19 +273,15 @@ impl Answer {
 }
 
 impl Decode for Answer {
-    fn event(
-        &mut self,
-        event: sse::Event<'_>,
-        deltas: &mut VecDeque<Delta>,
-    ) -> Result<(), DecodeError> {
-        if event.data.trim() == "[DONE]" {
+    fn event(&mut self, data: &str, deltas: &mut VecDeque<Delta>) -> Result<(), DecodeError> {
+        if data.trim() == "[DONE]" {
             return self.finish(deltas);
         }
         // Arguments as objects are rare, so parsing twice is fine.
-        match serde_json::from_str::<Chunk<RawText>>(event.data) {
-            Ok(chunk) => self.chunk(chunk, event.data, deltas),
-            Err(error) => match serde_json::from_str::<Chunk<Value>>(event.data) {
-                Ok(chunk) => self.chunk(chunk, event.data, deltas),
+        match serde_json::from_str::<Chunk<RawText>>(data) {
+            Ok(chunk) => self.chunk(chunk, data, deltas),
+            Err(error) => match serde_json::from_str::<Chunk<Value>>(data) {
+                Ok(chunk) => self.chunk(chunk, data, deltas),
                 Err(_) => Err(DecodeError::json(&error)),
             },
         }
@@ -296,13 +292,6 @@ impl Decode for Answer {
             // An error here leaves the answer without an end, which is reported as truncated.
             let _ = self.finish(deltas);
         }
-    }
-}
-
-fn failed(message: &str) -> DecodeError {
-    DecodeError::Failed {
-        message: message.to_owned(),
-        can_retry: false,
     }
 }
 

@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 use zot_protocol::{Content, Reasoning};
 
 use crate::{
-    message::{Block, Message, Role},
+    message::{Block, Message, Role, text_of},
     provider::{Model, Request, ToolSpec, catalogue::Thinks},
 };
 
@@ -110,7 +110,7 @@ fn user(blocks: &[Block]) -> Option<Value> {
     let content: Value = if has_images {
         parts.into()
     } else {
-        texts(blocks).into()
+        text_of(blocks).into()
     };
     Some(json!({"role": "user", "content": content}))
 }
@@ -127,7 +127,7 @@ fn assistant(blocks: &[Block]) -> Option<Value> {
             _ => None,
         })
         .collect();
-    let text: String = texts(blocks);
+    let text = text_of(blocks);
     if text.is_empty() && calls.is_empty() {
         return None;
     }
@@ -141,14 +141,6 @@ fn assistant(blocks: &[Block]) -> Option<Value> {
         message["tool_calls"] = calls.into();
     }
     Some(message)
-}
-
-fn texts(blocks: &[Block]) -> String {
-    let texts = blocks.iter().filter_map(|block| match block {
-        Block::Text { text } => Some(text.as_str()),
-        _ => None,
-    });
-    texts.collect()
 }
 
 fn result(block: &Block, images: &mut Vec<Value>) -> Option<Value> {

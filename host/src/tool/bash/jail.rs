@@ -7,7 +7,7 @@ use std::{
 
 use zot_process::{Confinement, Spec};
 
-use super::Shell;
+use super::{super::workspace::Workspace, Shell};
 
 /// Toolchains in the user's home. They contain no secrets, unlike files beside them
 /// (`~/.cargo/credentials.toml`).
@@ -20,20 +20,19 @@ const TOOLCHAINS: [&str; 5] = [
 ];
 
 impl Shell {
-    /// Confines a command. It can write below `cwd` and in its temporary folder, and read those,
-    /// `readable`, the system and the programs on `PATH`. Fails if the kernel cannot enforce that.
+    /// Confines a command. It can write below the working directory and in its temporary folder, and
+    /// read those, the readable folders, the system and the programs on `PATH`. Fails if the kernel cannot enforce that.
     pub(super) fn confine(
         &self,
         spec: Spec,
-        cwd: &Path,
-        readable: &[PathBuf],
+        workspace: &Workspace,
         temporary: &Path,
     ) -> Result<Spec, String> {
         let confinement = Confinement::new(self.support)
-            .write(cwd)
+            .write(workspace.cwd())
             .write(temporary)
             .net(self.jail_net.clone());
-        let readable = readable.iter().cloned().chain(programs());
+        let readable = workspace.readable().into_iter().chain(programs());
         let confinement = readable.fold(confinement, Confinement::read);
         let enforced = confinement.enforced();
         // Sockets are a way out of the jail, for example to Docker or the session bus. Signals are

@@ -221,15 +221,6 @@ mod tests {
     }
 
     #[test]
-    fn invalid_utf_8_is_preserved() {
-        let latin = b"caf\xe9 au lait";
-        let result = apply(latin, &[edit("lait", "rhum")]).unwrap();
-        assert_eq!(result, b"caf\xe9 au rhum");
-        let error = apply(latin, &[edit("lait", "thé")]).unwrap_err();
-        assert!(error.contains("not UTF-8"), "{error}");
-    }
-
-    #[test]
     fn invalid_edits_are_errors() {
         for (edits, why) in [
             (vec![], "`edits` is empty"),

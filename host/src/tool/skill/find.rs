@@ -4,7 +4,7 @@ use std::{ffi::OsString, io, path::Path};
 
 use rustix::fs::FileType;
 
-use super::{Skill, Skills, Source, front_matter};
+use super::{Skill, SkillSource, Skills, front_matter};
 use crate::untrusted;
 
 /// The largest `SKILL.md`, in bytes.
@@ -19,22 +19,19 @@ const DESCRIPTION: usize = 1024;
 
 /// The front matter.
 #[derive(Debug)]
-pub(super) struct Head {
+pub(super) struct FrontMatter {
     pub(super) name: String,
     pub(super) description: String,
 }
 
 /// Reads the skill in a folder: its front matter and its body.
-pub(super) fn read(root: Option<&Path>, folder: &Path) -> Result<(Head, String), String> {
+pub(super) fn read(root: Option<&Path>, folder: &Path) -> Result<(FrontMatter, String), String> {
     let file = folder.join("SKILL.md");
-    let beginning = untrusted::read(root, &file, MAX_BYTES).map_err(|error| error.to_string())?;
-    if beginning.cut {
-        return Err(format!("larger than {} KiB", MAX_BYTES >> 10));
-    }
-    parse(&beginning.bytes)
+    let bytes = untrusted::read_whole(root, &file, MAX_BYTES);
+    parse(&bytes.map_err(|error| error.to_string())?)
 }
 
-pub(super) fn parse(bytes: &[u8]) -> Result<(Head, String), String> {
+pub(super) fn parse(bytes: &[u8]) -> Result<(FrontMatter, String), String> {
     let text = std::str::from_utf8(bytes).map_err(|_| "not valid UTF-8")?;
     let (mut keys, body) = front_matter::parse(text)?;
     let mut take = |key: &str, most: usize| {
@@ -47,7 +44,7 @@ pub(super) fn parse(bytes: &[u8]) -> Result<(Head, String), String> {
             _ => Ok(value),
         }
     };
-    let head = Head {
+    let head = FrontMatter {
         name: take("name", NAME)?,
         description: take("description", DESCRIPTION)?,
     };
@@ -93,7 +90,7 @@ impl Skills {
                     self.add(Skill {
                         name: head.name,
                         description: head.description,
-                        source: Source::Folder {
+                        source: SkillSource::Folder {
                             root: root.map(Path::to_owned),
                             rest,
                         },

@@ -46,7 +46,7 @@ pub(super) fn replace(
     old: Option<&std::fs::Metadata>,
     expected: Option<&Stamp>,
 ) -> Result<(), Unwritten> {
-    let new = Temporary::create(folder, old.is_none())?;
+    let new = NewFile::create(folder, old.is_none())?;
     let mut file = &new.file;
     file.write_all(bytes)?;
     if let Some(old) = old {
@@ -78,13 +78,13 @@ pub(super) fn replace(
 }
 
 /// A file that is removed on drop, unless it was moved into place.
-struct Temporary<'f> {
+struct NewFile<'f> {
     folder: BorrowedFd<'f>,
     name: String,
     file: File,
 }
 
-impl<'f> Temporary<'f> {
+impl<'f> NewFile<'f> {
     /// Private until it has the mode of the file that it replaces. A new file gets the user's
     /// umask.
     fn create(folder: BorrowedFd<'f>, is_new: bool) -> io::Result<Self> {
@@ -117,7 +117,7 @@ impl<'f> Temporary<'f> {
     }
 }
 
-impl Drop for Temporary<'_> {
+impl Drop for NewFile<'_> {
     fn drop(&mut self) {
         if !self.name.is_empty() {
             // Nothing to report to, and the name shows what it is.

@@ -75,8 +75,8 @@ fn row(it: &Installed) -> [String; 5] {
         (None, None) => NONE.to_owned(),
     };
     [
-        escape::text(it.name()).to_string(),
-        escape::text(version).to_string(),
+        escape::text(it.name()),
+        escape::text(version),
         it.store.scope.to_string(),
         state,
         source,
@@ -105,7 +105,7 @@ fn details(it: &Installed, home: &Home) -> Vec<String> {
     }
     let manifest = it.manifest.as_ref();
     if let Some(description) = manifest.and_then(|manifest| manifest.description.as_ref()) {
-        details.push(escape::text(description).to_string());
+        details.push(escape::text(description));
     }
     if let Some(manifest) = manifest {
         let report = PermissionReport::of(manifest, Support::probe());
