@@ -34,7 +34,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Settings {
-    /// The configuration. Invalid and missing fields have their defaults.
+    /// The configuration. Invalid and missing fields have their defaults, except that `confirm` and
+    /// `jail` count as true if they are invalid or the file cannot be used.
     pub config: Config,
     /// The problems found.
     pub notices: Vec<SettingsNotice>,
@@ -54,7 +55,7 @@ pub enum SettingsNotice {
     },
     /// The file is not valid JSON, so nothing in it is used. It is kept for the user to fix.
     #[error(
-        "{}: {refusal}: using the defaults\nhint: fix or remove it; a copy is in `{}`",
+        "{}: {refusal}: using the defaults, with tools jailed\nhint: fix or remove it; a copy is in `{}`",
         path.display(), aside.display()
     )]
     Damaged {
@@ -66,7 +67,7 @@ pub enum SettingsNotice {
         refusal: Refusal,
     },
     /// The file cannot be read, or a damaged one cannot be backed up.
-    #[error("{}: {source}: using the defaults", path.display())]
+    #[error("{}: {source}: using the defaults, with tools jailed", path.display())]
     Io {
         /// The file.
         path: PathBuf,
@@ -111,7 +112,14 @@ impl Settings {
                 Err(source) => SettingsNotice::Io { path, source },
             });
         }
-        let (config, refused) = validate::config(&bytes);
+        let (mut config, refused) = validate::config(&bytes);
+        for refusal in &refused {
+            match refusal.pointer.as_str() {
+                "/confirm" => config.confirm = Some(true),
+                "/jail" => config.jail = Some(true),
+                _ => {}
+            }
+        }
         let notices = refused.into_iter().map(|refusal| SettingsNotice::Field {
             path: path.clone(),
             refusal,
@@ -131,9 +139,17 @@ impl Settings {
         validate::config(&bytes).0
     }
 
+    /// Reports whether the file exists but cannot be used.
+    pub fn is_broken(&self) -> bool {
+        let field = |notice: &SettingsNotice| matches!(notice, SettingsNotice::Field { .. });
+        !self.notices.iter().all(field)
+    }
+
     fn broken(notice: SettingsNotice) -> Self {
+        let mut config = Config::default();
+        (config.confirm, config.jail) = (Some(true), Some(true));
         Self {
-            config: Config::default(),
+            config,
             notices: vec![notice],
         }
     }

@@ -11,6 +11,7 @@ use crate::{InterceptName, OnFailure, absent::or_default};
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{
     "provider": "anthropic", "model": "claude-opus-4-5", "reasoning": "medium", "theme": "dark",
+    "confirm": true, "jail": true,
     "extensions": {"guard": {"on_failure": {"tool_call": "block"}}}
 }]))]
 #[non_exhaustive]
@@ -31,6 +32,14 @@ pub struct Config {
     /// The colour theme of the interactive mode. Absent: chosen to suit the terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theme: Option<String>,
+    /// Whether zot asks before each tool call, as with `--no-yolo`. Only interactive mode can ask; the
+    /// others refuse to start unless `--yolo` is passed. Absent: false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub confirm: Option<bool>,
+    /// Whether the built-in tools are restricted to the working directory, as with `--jail`. Absent:
+    /// false.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub jail: Option<bool>,
     /// Settings by extension name. Absent: none.
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]

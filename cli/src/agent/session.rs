@@ -22,7 +22,7 @@ pub(super) fn choose(
         Some(id) if !id.is_empty() => by_id(id, &Sessions::of(home, cwd))?,
         Some(_) if mode == Mode::Interactive => return Ok((Choice::New, true)),
         Some(_) => {
-            let message = "--resume without an ID requires the interactive mode\nhint: use --continue for the most recent session, or --resume=ID";
+            let message = "--resume without an ID requires interactive mode\nhint: use --continue for the most recent session, or --resume=ID";
             return Err(Usage::new(message).into());
         }
         None if flags.go_on => Choice::Continue,

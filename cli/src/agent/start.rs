@@ -58,15 +58,10 @@ pub(crate) struct Start {
 impl Start {
     /// Resolves all settings. Starts nothing, writes nothing and uses no network.
     pub(crate) fn of(flags: &Flags, mode: Mode) -> anyhow::Result<Self> {
-        if flags.no_yolo && mode != Mode::Interactive {
-            return Err(Usage::new(
-                "--no-yolo requires the interactive mode\nhint: remove it, or run zot without -p, --json or rpc",
-            )
-            .into());
-        }
         let home = Home::from_env()?;
         let cwd = working_directory(flags.cwd.as_deref())?;
         let settings = Settings::load(&home);
+        let confirm = confirms(flags, &settings, mode)?;
         let mut notices: Vec<String> = settings.notices.iter().map(ToString::to_string).collect();
         let (catalogue, faults) = Catalogue::load(&home);
         notices.extend(faults);
@@ -98,7 +93,7 @@ impl Start {
         config.skills = skills;
         config.max_steps = flags.max_steps;
         config.tools = offered(flags);
-        config.jail = flags.jail;
+        config.jail = flags.jail || (settings.config.jail == Some(true) && !flags.no_jail);
         config.session = session;
         config.explicit.clone_from(&flags.ext);
         config.no_ext = flags.no_ext;
@@ -120,7 +115,7 @@ impl Start {
             config,
             notices,
             fell_back,
-            confirm: flags.no_yolo,
+            confirm,
             pick_session,
             log_level: flags.log_level,
             record,
@@ -128,6 +123,28 @@ impl Start {
             theme: settings.config.theme,
         })
     }
+}
+
+/// Whether to ask before each tool call. An error if that is impossible in this mode.
+fn confirms(flags: &Flags, settings: &Settings, mode: Mode) -> anyhow::Result<bool> {
+    let configured = settings.config.confirm == Some(true) && !flags.yolo && !flags.no_tools;
+    if mode == Mode::Interactive {
+        return Ok(flags.no_yolo || configured);
+    }
+    if flags.no_yolo {
+        return Err(Usage::new(
+            "--no-yolo requires interactive mode\nhint: remove it, or run zot without -p, --json or rpc",
+        )
+        .into());
+    }
+    // A broken file must not stop a script that has nobody to ask. Its tools are jailed.
+    if configured && !settings.is_broken() {
+        return Err(Usage::new(
+            "config.json asks to confirm each tool call, which requires interactive mode\nhint: pass --yolo to run tools without asking, or --no-tools",
+        )
+        .into());
+    }
+    Ok(false)
 }
 
 fn working_directory(given: Option<&Path>) -> anyhow::Result<PathBuf> {

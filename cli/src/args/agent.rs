@@ -85,9 +85,15 @@ pub(crate) struct Flags {
     /// Ask before each tool call (interactive mode only).
     #[arg(long, help_heading = "Tools")]
     pub(crate) no_yolo: bool,
+    /// Run tools without asking, even if `confirm` is set in config.json.
+    #[arg(long, overrides_with = "no_yolo", help_heading = "Tools")]
+    pub(crate) yolo: bool,
     /// Restrict the built-in tools to the working directory.
     #[arg(long, help_heading = "Tools")]
     pub(crate) jail: bool,
+    /// Do not restrict the built-in tools, even if `jail` is set in config.json.
+    #[arg(long, overrides_with = "jail", help_heading = "Tools")]
+    pub(crate) no_jail: bool,
     /// Maximum number of model calls per prompt.
     #[arg(
         long,

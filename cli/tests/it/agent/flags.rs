@@ -179,19 +179,62 @@ fn the_jail_confines_files_and_commands() {
     assert!(!ran.out.contains("hidden"), "{ran:#?}");
 }
 
+/// An invalid or unreadable setting counts as set, because the user may have wanted the jail.
+#[test]
+fn config_json_can_jail_the_tools() {
+    let world = World::new();
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
+    fs::write(world.path("secret"), "hidden").expect("failed to write");
+    let call = json!({"path": world.path("secret")});
+    let call = format!("/call read {call}");
+    for (config, args, is_jailed) in [
+        (r#"{"jail": false}"#, &[][..], false),
+        (r#"{"jail": true}"#, &[], true),
+        (r#"{"jail": true}"#, &["--no-jail"], false),
+        (r#"{"jail": true}"#, &["--no-jail", "--jail"], true),
+        (r#"{"jail": "yes"}"#, &[], true),
+        (r#"{"jail": tr"#, &[], true),
+        (r#"{"jail": tr"#, &["--no-jail"], false),
+    ] {
+        fs::write(world.path("zot/config.json"), config).expect("failed to write");
+        let ran = demo(&world, &[args, &["-p", &call]].concat());
+        assert_eq!(
+            !ran.out.contains("hidden"),
+            is_jailed,
+            "{config} {args:?}: {ran:#?}"
+        );
+    }
+}
+
+#[test]
+fn config_json_can_require_confirmation() {
+    let world = World::new();
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
+    for (config, args, code) in [
+        (r#"{"confirm": false}"#, &["-p", "x"][..], 0),
+        (r#"{"confirm": true}"#, &["-p", "x"], 2),
+        (r#"{"confirm": true}"#, &["--json", "x"], 2),
+        (r#"{"confirm": true}"#, &["--yolo", "-p", "x"], 0),
+        (r#"{"confirm": true}"#, &["--no-tools", "-p", "x"], 0),
+        (r#"{"confirm": 1}"#, &["-p", "x"], 2),
+        // Scripts go on with a broken file. Their tools are jailed.
+        (r#"{"confirm": tr"#, &["-p", "x"], 0),
+    ] {
+        fs::write(world.path("zot/config.json"), config).expect("failed to write");
+        let ran = demo(&world, args);
+        assert_eq!(ran.code, Some(code), "{config} {args:?}: {ran:#?}");
+        let refusal = "config.json asks to confirm each tool call";
+        assert_eq!(ran.err.contains(refusal), code == 2, "{ran:#?}");
+    }
+}
+
 #[test]
 fn conflicting_flags_are_a_usage_error() {
     let world = World::new();
     for (args, why) in [
-        (
-            &["--no-yolo", "-p", "x"][..],
-            "requires the interactive mode",
-        ),
-        (
-            &["--no-yolo", "--json", "x"],
-            "requires the interactive mode",
-        ),
-        (&["--resume", "-p", "x"], "requires the interactive mode"),
+        (&["--no-yolo", "-p", "x"][..], "requires interactive mode"),
+        (&["--no-yolo", "--json", "x"], "requires interactive mode"),
+        (&["--resume", "-p", "x"], "requires interactive mode"),
         (&["--cwd", "nosuch", "-p", "x"], "--cwd: `nosuch`"),
         (&["--provider", "nosuch", "-p", "x"], "nosuch"),
         (&["--max-steps", "0", "-p", "x"], "--max-steps"),

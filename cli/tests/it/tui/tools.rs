@@ -155,6 +155,23 @@ fn calls_are_confirmed_until_the_user_chooses_always() {
 }
 
 #[test]
+fn config_json_makes_zot_ask_before_each_call() {
+    let world = World::new();
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
+    for config in ["{\"confirm\": true}", "{\"confirm\": tr"] {
+        fs::write(world.path("zot/config.json"), config).expect("failed to write");
+        let mut screen = Screen::demo(&world, &[]);
+        screen.wait_for(" · confirm");
+        screen.send("/call bash {\"command\": \"true\"}");
+        screen.wait_for("── Run bash? ──");
+        screen.keys(ESC);
+        screen.wait_for("declined this call of `bash`");
+        screen.wait_idle();
+        screen.leave();
+    }
+}
+
+#[test]
 fn keys_typed_before_a_question_appears_do_not_answer_it() {
     let world = World::new();
     puppet::install(&world);
