@@ -261,15 +261,14 @@ mod tests {
         let xdg = ("XDG_STATE_HOME", "/state");
         let zot = ("ZOT_HOME", "/zot");
         let mac = "/home/me/Library/Application Support/zot";
-        let cases: &[(bool, &[(&str, &str)], &str)] = &[
-            (true, &[home, xdg], mac),
+        for (is_mac, vars, expected) in [
+            (true, &[home, xdg][..], mac),
             (false, &[home, xdg], "/state/zot"),
             (false, &[home], "/home/me/.local/state/zot"),
             (true, &[zot, home, xdg], "/zot"),
             (false, &[zot, home, xdg], "/zot"),
-        ];
-        for (is_mac, vars, expected) in cases {
-            assert_eq!(on(*is_mac, vars).unwrap(), Path::new(expected), "{vars:?}");
+        ] {
+            assert_eq!(on(is_mac, vars).unwrap(), Path::new(expected), "{vars:?}");
         }
         for is_mac in [true, false] {
             let error = on(is_mac, &[]).unwrap_err().to_string();

@@ -98,12 +98,12 @@ pub struct Session {
 }
 
 impl Session {
-    fn new(id: String, writer: Option<Writer>, messages: u64, title: Option<String>) -> Self {
+    fn new(id: String, writer: Option<Writer>) -> Self {
         Self {
             id,
             writer,
-            messages,
-            title,
+            messages: 0,
+            title: None,
         }
     }
 

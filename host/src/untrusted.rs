@@ -151,6 +151,7 @@ fn open_regular_in(root: Option<&Path>, path: &Path, flags: OFlags) -> io::Resul
 /// Whether to follow a symlink in the last path component.
 #[derive(Clone, Copy)]
 pub(crate) enum Follow {
+    #[cfg_attr(not(feature = "agent"), expect(dead_code))]
     Yes,
     Never,
 }

@@ -146,7 +146,7 @@ fn no_such_command(host: &Host, name: &str, command: &str) -> anyhow::Error {
         .iter()
         .map(|entry| format!("/{}", escape::text(&entry.name)))
         .collect();
-    let hint = if registry.tool(&command.to_string()).is_some() {
+    let hint = if registry.tool(&command).is_some() {
         format!("{command} is a tool: zot ext call {name} {command} '{{…}}'")
     } else if names.is_empty() {
         "{name} has no commands".to_owned()
@@ -164,7 +164,7 @@ fn no_such_tool(host: &Host, name: &str, tool: &str) -> anyhow::Error {
         .iter()
         .map(|entry| escape::text(&entry.tool.frame.name))
         .collect();
-    let hint = if registry.command(&tool.to_string()).is_some() {
+    let hint = if registry.command(&tool).is_some() {
         format!("{tool} is a command: zot ext run {name} {tool}")
     } else if names.is_empty() {
         "{name} has no tools".to_owned()

@@ -135,6 +135,6 @@ pub(crate) fn ref_in_words(kind: RefKind, name: Option<&str>) -> String {
         RefKind::Default | RefKind::Branch => format!("branch {name}"),
         RefKind::Tag => format!("tag {name}"),
         RefKind::Commit => "commit".to_owned(),
-        RefKind::Other => name.to_string(),
+        RefKind::Other => name,
     }
 }

@@ -186,30 +186,33 @@ mod tests {
         (answer, events)
     }
 
+    /// A call of `read` with its arguments in these pieces.
+    fn call<'p>(pieces: impl IntoIterator<Item = &'p str>) -> impl Iterator<Item = Delta> {
+        let id = || ToolId::from("t1");
+        let start = Delta::ToolStart {
+            id: id(),
+            name: "read".into(),
+        };
+        let args = pieces.into_iter().map(move |piece| Delta::ToolArgs {
+            id: id(),
+            delta: piece.to_owned(),
+        });
+        let end = Delta::ToolEnd { id: id() };
+        std::iter::once(start).chain(args).chain([end])
+    }
+
     #[test]
     fn deltas_become_blocks_in_order() {
-        let id = ToolId::from("t1");
-        let (answer, events) = answer([
+        let before = [
             Delta::Thinking("h".into()),
             Delta::Thinking("m".into()),
             Delta::ThinkingSignature("sig".into()),
             Delta::Text("Hel".into()),
             Delta::Text("lo".into()),
-            Delta::ToolStart {
-                id: id.clone(),
-                name: "read".into(),
-            },
-            Delta::ToolArgs {
-                id: id.clone(),
-                delta: r#"{"path":"#.into(),
-            },
-            Delta::ToolArgs {
-                id: id.clone(),
-                delta: r#""x"}"#.into(),
-            },
-            Delta::ToolEnd { id: id.clone() },
-            Delta::Stop(StopReason::ToolUse),
-        ]);
+        ];
+        let call = call([r#"{"path":"#, r#""x"}"#]);
+        let stop = Delta::Stop(StopReason::ToolUse);
+        let (answer, events) = answer(before.into_iter().chain(call).chain([stop]));
         assert_eq!(
             events,
             [
@@ -236,7 +239,7 @@ mod tests {
                     text: "Hello".into()
                 },
                 Block::ToolCall {
-                    id,
+                    id: "t1".into(),
                     name: "read".into(),
                     args
                 },
@@ -255,18 +258,7 @@ mod tests {
             ("{\"a\":1,\"a\":2}", false),
             (reserved, false),
         ] {
-            let id = ToolId::from("t1");
-            let (answer, _) = answer([
-                Delta::ToolStart {
-                    id: id.clone(),
-                    name: "read".into(),
-                },
-                Delta::ToolArgs {
-                    id: id.clone(),
-                    delta: args.into(),
-                },
-                Delta::ToolEnd { id },
-            ]);
+            let (answer, _) = answer(call([args]));
             assert_eq!(answer.malformed.is_empty(), fine, "{args}");
             assert_eq!(answer.blocks().len(), 1, "the call is kept");
         }
@@ -274,26 +266,15 @@ mod tests {
 
     #[test]
     fn arguments_with_too_many_bytes_or_values_are_rejected() {
-        let id = ToolId::from("t1");
-        let name = "read".to_owned();
-        let piece = |delta: String| Delta::ToolArgs {
-            id: id.clone(),
-            delta,
-        };
-        let start = || Delta::ToolStart {
-            id: id.clone(),
-            name: name.clone(),
-        };
-        let end = || Delta::ToolEnd { id: id.clone() };
-        let large = std::iter::repeat_with(|| piece("x".repeat(100_000))).take(100);
-        let (large, events) = answer([start()].into_iter().chain(large).chain([end()]));
+        let piece = "x".repeat(100_000);
+        let (large, events) = answer(call(std::iter::repeat_n(&*piece, 100)));
         assert_eq!(
             events.len(),
             12,
             "dropped arguments are not sent to drivers"
         );
-        let nested = piece(format!(r#"{{"a":[[]{}]}}"#, ",[]".repeat(20_000)));
-        let (nested, _) = answer([start(), nested, end()]);
+        let nested = format!(r#"{{"a":[[]{}]}}"#, ",[]".repeat(20_000));
+        let (nested, _) = answer(call([&*nested]));
         for (answer, why) in [(large, "1048576 bytes"), (nested, "100000 values")] {
             let (_, reason) = &answer.malformed[0];
             assert!(reason.contains(why), "{reason}");

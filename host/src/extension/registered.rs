@@ -9,7 +9,7 @@ use zot_protocol::{
     Subscribe, limits::Limits, validate::ToolSchema,
 };
 
-use quota::{Quota, Size, command_size, tool_size};
+use quota::{Size, check_quota, command_size, tool_size};
 
 /// The commands, tools and subscriptions of an extension.
 #[derive(Debug, Clone, Default)]
@@ -142,8 +142,8 @@ impl Registered {
         let same = |known: &Command| known.name.eq_ignore_ascii_case(&command.name);
         let known = self.commands.iter().position(same);
         let replaced = known.map(|at| command_size(&self.commands[at]));
-        let quota = Quota::of(self, self.commands.len(), replaced, limits);
-        quota.check(command_size(&command)).map_err(|full| {
+        let (count, size) = (self.commands.len(), command_size(&command));
+        check_quota(self, count, replaced, size, limits).map_err(|full| {
             let name: String = command.name.chars().take(80).collect();
             RegistrationError::whole(format!("{name}: {full}"))
         })?;
@@ -169,9 +169,7 @@ impl Registered {
         }
         let size = tool_size(&frame);
         let replaced = known.map(|at| self.tools[at].size);
-        let quota = Quota::of(self, self.tools.len(), replaced, limits);
-        quota
-            .check(size)
+        check_quota(self, self.tools.len(), replaced, size, limits)
             .map_err(|full| RegistrationError::whole(format!("{name}: {full}")))?;
         let arguments = ToolSchema::for_arguments(&frame.schema)
             .map_err(|fault| RegistrationError::at("/schema", &name, &fault))?;

@@ -25,16 +25,20 @@ pub struct ToolOutcome {
 }
 
 impl ToolOutcome {
-    /// A failure, with the message for the model.
-    pub fn error(status: ToolStatus, why: impl Into<String>) -> Self {
+    pub(crate) fn new(status: ToolStatus, content: Vec<Content>) -> Self {
         Self {
+            is_error: status != ToolStatus::Completed,
             status,
-            content: vec![Content::text(why)],
-            is_error: true,
+            content,
             structured_content: None,
             truncated: false,
             extension: None,
         }
+    }
+
+    /// A failure, with the message for the model.
+    pub fn error(status: ToolStatus, why: impl Into<String>) -> Self {
+        Self::new(status, vec![Content::text(why)])
     }
 
     pub(crate) fn cancelled() -> Self {
@@ -44,34 +48,28 @@ impl ToolOutcome {
 
 impl From<ToolResult> for ToolOutcome {
     fn from(result: ToolResult) -> Self {
+        let status = if result.is_error {
+            ToolStatus::Failed
+        } else {
+            ToolStatus::Completed
+        };
         Self {
-            status: if result.is_error {
-                ToolStatus::Failed
-            } else {
-                ToolStatus::Completed
-            },
-            content: result.content,
-            is_error: result.is_error,
             structured_content: result.structured_content,
-            truncated: false,
-            extension: None,
+            ..Self::new(status, result.content)
         }
     }
 }
 
 impl From<HostError> for ToolOutcome {
     fn from(error: HostError) -> Self {
-        Self::error(status_of(&error), error.to_string())
-    }
-}
-
-fn status_of(error: &HostError) -> ToolStatus {
-    match error {
-        HostError::Extension {
-            error: RequestError::Timeout(_),
-            ..
-        } => ToolStatus::TimedOut,
-        HostError::Declined(_) => ToolStatus::Blocked,
-        _ => ToolStatus::Failed,
+        let status = match &error {
+            HostError::Extension {
+                error: RequestError::Timeout(_),
+                ..
+            } => ToolStatus::TimedOut,
+            HostError::Declined(_) => ToolStatus::Blocked,
+            _ => ToolStatus::Failed,
+        };
+        Self::error(status, error.to_string())
     }
 }

@@ -102,7 +102,6 @@ struct Exchange<D, F> {
     error: Option<ProviderError>,
 }
 
-#[expect(clippy::large_enum_variant, reason = "one per answer, and boxed")]
 enum Phase<D> {
     Ask,
     Read {

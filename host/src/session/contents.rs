@@ -4,11 +4,7 @@ use std::ops::Range;
 
 use memchr::memchr;
 
-use super::{
-    line::{Head, Line, parse},
-    transcript,
-};
-use crate::message::Message;
+use super::line::{Head, Line, parse};
 
 /// The contents of a file.
 #[derive(Debug, Default)]
@@ -30,16 +26,6 @@ pub(super) struct Contents {
     pub(super) torn: bool,
     /// Whether the last readable line has no newline.
     pub(super) open_end: bool,
-}
-
-/// The history of a session, as the agent needs it.
-#[derive(Debug, Default)]
-pub(super) struct History {
-    pub(super) transcript: Vec<Message>,
-    pub(super) earlier: Vec<Message>,
-    pub(super) model: Option<(String, String)>,
-    pub(super) title: Option<String>,
-    pub(super) messages: u64,
 }
 
 impl Contents {
@@ -117,31 +103,5 @@ impl Contents {
         messages
             .filter(|(_, line)| matches!(line, Line::Message(_)))
             .count() as u64
-    }
-
-    /// Returns the history with a valid transcript, and what was repaired in it.
-    pub(super) fn into_history(self) -> (History, transcript::Repairs) {
-        let mut history = History::default();
-        if let Some(head) = &self.head {
-            history.model = Some((head.provider.clone(), head.model.clone()));
-        }
-        for (_, line) in self.lines {
-            match line {
-                Line::Message(message) => {
-                    history.messages += 1;
-                    history.transcript.push(message);
-                }
-                Line::Compaction(summary) => {
-                    history.earlier.append(&mut history.transcript);
-                    history.transcript.push(summary);
-                }
-                Line::Clear => history.earlier.append(&mut history.transcript),
-                Line::Model { provider, model } => history.model = Some((provider, model)),
-                Line::Title(title) => history.title = Some(title),
-                Line::ExtensionCall(_) | Line::Head(_) | Line::NewerHead(_) | Line::Unknown => {}
-            }
-        }
-        let repairs = transcript::repair(&mut history.transcript);
-        (history, repairs)
     }
 }

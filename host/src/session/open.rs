@@ -8,8 +8,9 @@ use std::{
 use super::{
     Notice, Session, SessionError,
     contents::Contents,
-    line::{Head, Out},
+    line::{Head, Line, Out},
     lock::{self, Access},
+    transcript::{self, Repairs},
     writer::Writer,
 };
 use crate::{
@@ -40,7 +41,7 @@ impl Opened {
     /// An empty session.
     pub(super) fn fresh(head: &Head, writer: Option<Writer>, notices: Vec<Notice>) -> Self {
         Self {
-            session: Session::new(head.id.clone(), writer, 0, None),
+            session: Session::new(head.id.clone(), writer),
             transcript: Vec::new(),
             earlier: Vec::new(),
             provider: head.provider.clone(),
@@ -49,7 +50,7 @@ impl Opened {
         }
     }
 
-    /// A session with these contents.
+    /// A session with these contents. Its transcript is repaired if necessary.
     pub(super) fn of(
         contents: Contents,
         writer: Option<Writer>,
@@ -63,28 +64,33 @@ impl Opened {
                 lines: contents.unknown,
             });
         }
-        let (history, repairs) = contents.into_history();
-        if repairs.calls > 0 {
-            notices.push(Notice::Cancelled {
-                calls: repairs.calls,
-            });
+        let mut opened = Self::fresh(head, writer, notices);
+        for (_, line) in contents.lines {
+            match line {
+                Line::Message(message) => {
+                    opened.session.messages += 1;
+                    opened.transcript.push(message);
+                }
+                Line::Compaction(summary) => {
+                    opened.earlier.append(&mut opened.transcript);
+                    opened.transcript.push(summary);
+                }
+                Line::Clear => opened.earlier.append(&mut opened.transcript),
+                Line::Model { provider, model } => {
+                    (opened.provider, opened.model) = (provider, model);
+                }
+                Line::Title(title) => opened.session.title = Some(title),
+                Line::ExtensionCall(_) | Line::Head(_) | Line::NewerHead(_) | Line::Unknown => {}
+            }
         }
-        if repairs.results > 0 {
-            notices.push(Notice::Uncalled {
-                messages: repairs.results,
-            });
+        let Repairs { calls, results } = transcript::repair(&mut opened.transcript);
+        if calls > 0 {
+            opened.notices.push(Notice::Cancelled { calls });
         }
-        let (provider, model) = history
-            .model
-            .unwrap_or_else(|| (head.provider.clone(), head.model.clone()));
-        Self {
-            session: Session::new(head.id.clone(), writer, history.messages, history.title),
-            transcript: history.transcript,
-            earlier: history.earlier,
-            provider,
-            model,
-            notices,
+        if results > 0 {
+            opened.notices.push(Notice::Uncalled { messages: results });
         }
+        opened
     }
 }
 

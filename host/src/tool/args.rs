@@ -27,14 +27,7 @@ pub(super) fn completed(text: impl Into<String>) -> ToolOutcome {
 }
 
 pub(super) fn shown(content: Vec<Content>) -> ToolOutcome {
-    ToolOutcome {
-        status: ToolStatus::Completed,
-        content,
-        is_error: false,
-        structured_content: None,
-        truncated: false,
-        extension: None,
-    }
+    ToolOutcome::new(ToolStatus::Completed, content)
 }
 
 pub(super) fn failed(why: impl Into<String>) -> ToolOutcome {

@@ -271,11 +271,7 @@ fn outcome(
         _ => None,
     };
     ToolOutcome {
-        is_error: status != ToolStatus::Completed,
-        status,
-        content: vec![Content::text(text)],
         structured_content: Some(json!({"exit_code": exit_code})),
-        truncated: false,
-        extension: None,
+        ..ToolOutcome::new(status, vec![Content::text(text)])
     }
 }
