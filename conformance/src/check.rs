@@ -14,7 +14,7 @@ mod registration;
 mod robustness;
 mod tool;
 
-use std::{fmt, pin::Pin};
+use std::pin::Pin;
 
 use zot_protocol::{
     FromExtension, FromHost, schema,
@@ -54,12 +54,6 @@ impl Profile {
     }
 }
 
-impl fmt::Display for Profile {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
-    }
-}
-
 /// One rule of the catalogue.
 pub struct Check {
     /// A stable id, such as `TOL-01`.
@@ -87,11 +81,12 @@ pub struct Check {
 pub(crate) enum Run {
     /// Judged by what the first start showed; `None` if it ended too early to tell.
     Surveyed(fn(&Survey) -> Option<Checked>),
-    /// Judged by each frame of every session. `not_applicable` says why there is nothing to judge.
-    Watched {
-        frame: JudgeFrame,
-        not_applicable: fn(&Surface, &FrameCounts) -> Option<&'static str>,
-    },
+    /// Judged by each frame of every session. The second function says why there is nothing to
+    /// judge.
+    Watched(
+        JudgeFrame,
+        fn(&Surface, &FrameCounts) -> Option<&'static str>,
+    ),
     /// Judged by sending requests.
     Tried(for<'a> fn(&'a Cx) -> Trying<'a>),
     /// Judged by sending requests, and by each frame of every session.
@@ -189,7 +184,7 @@ pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Viola
         return Vec::new();
     }
     let violation = |check: &'static Check| match check.run {
-        Run::Watched { frame, .. } | Run::TriedAndWatched(_, frame) => Some(Violation {
+        Run::Watched(frame, _) | Run::TriedAndWatched(_, frame) => Some(Violation {
             check: check.id,
             finding: frame(received, before)?,
         }),
@@ -214,6 +209,12 @@ fn invalid<'a>(
     refusal(received, before).filter(|it| it.kind == RefusalKind::Invalid && of_type(it))
 }
 
+/// Returns a finding for an invalid frame of one of these types.
+fn invalid_frame(received: &ReceivedLine, before: &History, types: &[&str]) -> Option<Finding> {
+    let refusal = invalid(received, before, types)?;
+    Some(does_not_validate(received, refusal))
+}
+
 /// Creates a finding that marks the invalid part of a frame and gives a valid example.
 fn does_not_validate(received: &ReceivedLine, refusal: &Refusal) -> Finding {
     let pointer = (refusal.kind == RefusalKind::Invalid).then(|| refusal.pointer.clone());
@@ -231,10 +232,13 @@ fn example_of(kind: &str) -> Option<String> {
     Some(document.schema.get("examples")?.get(0)?.to_string())
 }
 
+/// A check that passes with nothing to record.
+const PASS: Checked = Ok(Vec::new());
+
 /// Passes if there are no faults.
 pub(crate) fn broken(faults: Vec<Fault>) -> Checked {
     if faults.is_empty() {
-        Ok(Vec::new())
+        PASS
     } else {
         Err(Stop::Broken(faults))
     }

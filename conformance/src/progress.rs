@@ -4,13 +4,14 @@ use std::{
     collections::BTreeMap,
     io::{IsTerminal, Write, stderr},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use zot_conform::{Outcome, Progress};
 
 /// Delay before the line is shown.
@@ -59,7 +60,7 @@ impl ProgressLine {
             // A panic in this thread must not lose the report.
             let _ = thread.join();
         }
-        lock(&self.state).running.clear();
+        self.state.lock().running.clear();
     }
 }
 
@@ -73,7 +74,7 @@ fn draw(state: &Mutex<State>, over: &AtomicBool) {
         }
         if began.elapsed() > QUIET {
             drawn = true;
-            let line = line(&lock(state), beat);
+            let line = line(&state.lock(), beat);
             let _ = write!(stderr(), "\r\x1b[2K{line}").and_then(|()| stderr().flush());
         }
     }
@@ -94,23 +95,19 @@ fn line(state: &State, beat: usize) -> String {
     format!("{spinner} {}/{}{waits}", state.done, state.all)
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
 struct Reporter(Arc<Mutex<State>>);
 
 impl Progress for Reporter {
     fn add_total(&self, checks: usize) {
-        lock(&self.0).all += checks;
+        self.0.lock().all += checks;
     }
 
     fn started(&self, id: &str) {
-        lock(&self.0).running.insert(id.to_owned(), Instant::now());
+        self.0.lock().running.insert(id.to_owned(), Instant::now());
     }
 
     fn finished(&self, outcome: &Outcome) {
-        let mut state = lock(&self.0);
+        let mut state = self.0.lock();
         state.done += 1;
         state.running.remove(&outcome.id);
     }

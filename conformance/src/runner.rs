@@ -17,7 +17,6 @@ use tokio::{
     sync::{Semaphore, watch},
     task::JoinSet,
 };
-use zot_process::Spawner;
 
 use crate::{
     check::{Check, Cx, Known, Plan, Profile, REACHES, Run, Stop, catalogue},
@@ -123,19 +122,11 @@ pub async fn run(
         fault: None,
         stale: Vec::new(),
     };
-    let start = Start {
-        spawner: Spawner::new()?,
-        confined: true,
-        scale: options.scale,
-        observer: options.observer.clone(),
-        directories: None,
-    };
+    let start = Start::new(options.scale, options.startup, options.observer.clone())?;
     let sink = Sink::default();
     let (target, survey) = match target {
         Ok(target) => {
-            let limit = options.startup.unwrap_or(target.hello_limit());
-            let limit = limit.mul_f64(options.scale);
-            let survey = survey(&target, &start, limit, &sink).await;
+            let survey = survey(&target, &start, &sink).await;
             (Some(target), survey)
         }
         Err(why) => (None, Survey::unstartable(&why)),
@@ -156,7 +147,6 @@ pub async fn run(
             profile: options.profile,
             seed: options.seed,
             start: start.clone(),
-            startup: options.startup,
             store: options.store.clone(),
             known: Known::default(),
         });
@@ -308,7 +298,7 @@ fn chosen(options: &Options) -> Vec<&'static Check> {
     let mut ids: Vec<&str> = selected_checks(&options.selection)
         .map(|check| check.id)
         .collect();
-    let watched = |check: &Check| matches!(check.run, Run::Watched { .. });
+    let watched = |check: &Check| matches!(check.run, Run::Watched(..));
     if selected_checks(&options.selection).any(watched) {
         // Without requests there are no frames to judge.
         ids.extend(REACHES);

@@ -6,10 +6,11 @@ mod received_line;
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
@@ -52,6 +53,15 @@ pub struct Violation {
     pub finding: Finding,
 }
 
+impl Violation {
+    /// Returns the finding with the check's id before its text.
+    pub fn into_finding(self) -> Finding {
+        let mut finding = self.finding;
+        finding.what = format!("{}: {}", self.check, finding.what);
+        finding
+    }
+}
+
 /// What all sessions of a check collect.
 #[derive(Debug, Default)]
 pub struct Collected {
@@ -78,10 +88,36 @@ pub struct Start {
     pub confined: bool,
     /// Multiplies the harness's timeouts.
     pub scale: f64,
+    /// The timeout for `hello`; `None` uses the manifest's or the protocol's.
+    pub startup: Option<Duration>,
     /// Called for every entry of an exchange as it happens.
     pub observer: Option<Observer>,
     /// The directories of an earlier process; `None` creates new ones.
     pub directories: Option<Arc<TempDir>>,
+}
+
+impl Start {
+    /// Starts each process as `zot` does, in new directories.
+    pub fn new(
+        scale: f64,
+        startup: Option<Duration>,
+        observer: Option<Observer>,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            spawner: Spawner::new()?,
+            confined: true,
+            scale,
+            startup,
+            observer,
+            directories: None,
+        })
+    }
+
+    /// The scaled timeout for `hello`.
+    pub fn hello_limit(&self, target: &Target) -> Duration {
+        let limit = self.startup.unwrap_or(target.hello_limit());
+        limit.mul_f64(self.scale)
+    }
 }
 
 /// A running process of the extension.
@@ -97,8 +133,6 @@ pub struct Session {
     /// The frames sent since the handshake, except large ones.
     sent: Vec<Value>,
     received: Vec<ReceivedLine>,
-    /// How many of `received` [`Session::next`] has returned.
-    taken: usize,
     history: History,
     violations: Vec<Violation>,
     exchange: Exchange,
@@ -154,7 +188,6 @@ impl Session {
             started,
             sent: Vec::new(),
             received: Vec::new(),
-            taken: 0,
             history: History::default(),
             violations: Vec::new(),
             exchange: Exchange::default(),
@@ -270,16 +303,6 @@ impl Session {
             Ok(exit) => WaitError::Exited(exit),
             Err(_) => WaitError::Unread,
         }
-    }
-
-    /// Waits for the next line that this function has not returned yet.
-    pub async fn next(&mut self, within: Duration) -> Result<&ReceivedLine, WaitError> {
-        let deadline = Instant::now() + within;
-        while self.taken >= self.received.len() {
-            self.receive(deadline, within).await?;
-        }
-        self.taken += 1;
-        Ok(&self.received[self.taken - 1])
     }
 
     /// Returns the index of the first line from `from` on that matches, waiting for it if necessary.
@@ -490,7 +513,7 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.exchange.stderr = self.stderr.text();
-        let mut collected = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut collected = self.sink.lock();
         collected.exchanges.push(std::mem::take(&mut self.exchange));
         collected.violations.append(&mut self.violations);
         for received in &self.received {

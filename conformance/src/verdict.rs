@@ -126,6 +126,12 @@ impl Finding {
     }
 }
 
+impl From<std::io::Error> for Box<Finding> {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Finding::from_error(&error))
+    }
+}
+
 /// The result of a check or a transcript.
 #[derive(Debug, Clone)]
 pub struct Outcome {

@@ -7,7 +7,7 @@ use serde_json::Value;
 use zot_protocol::{Content, FromExtension, Object, validate::Refusal};
 
 use super::{
-    Check, Checked, Cx, Fault, Profile, Run, Stop, broken, context::unreachable_tool,
+    Check, Checked, Cx, Fault, PASS, Profile, Run, Stop, broken, context::unreachable_tool,
     does_not_validate, invalid, registration::SCHEMAS,
 };
 use crate::{
@@ -46,14 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#""content": [{"type":"text","text":"…"}]; not a plain string."#,
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: |received, before| {
-                let refusal = invalid(received, before, &["tool_result"])?;
-                let is_image = is_about_an_image(received, refusal);
-                (!is_image).then(|| does_not_validate(received, refusal))
-            },
-            not_applicable: |surface, _| no_tools(surface),
-        },
+        run: Run::Watched(valid_result, |surface, _| no_tools(surface)),
     },
     Check {
         id: "TOL-03",
@@ -65,12 +58,9 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"{"type":"image","mime_type":"image/png","data":"iVBORw0…"}: plain base64, no line breaks, no `data:` prefix."#,
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: valid_images,
-            not_applicable: |surface, seen| {
-                no_tools(surface).or((!seen.any(&["image"])).then_some("it sent no images"))
-            },
-        },
+        run: Run::Watched(valid_images, |surface, seen| {
+            no_tools(surface).or((!seen.any(&["image"])).then_some("it sent no images"))
+        }),
     },
     Check {
         id: "TOL-04",
@@ -165,6 +155,12 @@ fn is_about_an_image(received: &ReceivedLine, refusal: &Refusal) -> bool {
     block.and_then(Value::as_str) == Some("image")
 }
 
+fn valid_result(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    let refusal = invalid(received, before, &["tool_result"])?;
+    let is_image = is_about_an_image(received, refusal);
+    (!is_image).then(|| does_not_validate(received, refusal))
+}
+
 fn valid_images(received: &ReceivedLine, before: &History) -> Option<Finding> {
     if let Some(refusal) = invalid(received, before, &["tool_result"]) {
         return is_about_an_image(received, refusal).then(|| does_not_validate(received, refusal));
@@ -235,10 +231,8 @@ async fn one_result(cx: &Cx) -> Checked {
         let asked = Instant::now();
         match cx.ask(&mut session, &request).await {
             Ok(_) => {
-                let latency = cx.plan.known.latency.lock();
-                latency
-                    .unwrap_or_else(std::sync::PoisonError::into_inner)
-                    .insert(tool.name.clone(), asked.elapsed());
+                let mut latency = cx.plan.known.latency.lock();
+                latency.insert(tool.name.clone(), asked.elapsed());
             }
             Err(fault) => {
                 faults.push(fault);
@@ -373,7 +367,7 @@ async fn unregistered(cx: &Cx) -> Checked {
     let request = request.within(cx.scaled(Duration::from_secs(5)));
     let received = cx.ask(&mut session, &request).await?;
     if is_error(&received) {
-        return Ok(Vec::new());
+        return PASS;
     }
     let finding = Finding::new("the result is not an error").frame(received.shown(), None);
     Err(Fault::in_session(finding, &session).into())

@@ -1,6 +1,6 @@
 //! Collects the results of all checks, and turns them into verdicts.
 
-use std::{collections::HashMap, sync::PoisonError, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use crate::{
     check::{Check, Checked, Fault, FrameCounts, HELLO, Run, Stop},
@@ -46,8 +46,7 @@ impl Results {
 
     /// Adds what the sessions of a check collected.
     pub(super) fn take_in(&mut self, id: &'static str, sink: &Sink) -> Collected {
-        let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut collected = std::mem::take(&mut *collected);
+        let mut collected = std::mem::take(&mut *sink.lock());
         for Violation { check, finding } in collected.violations.drain(..) {
             let known = self.findings.entry(check).or_default();
             if known.is_empty() && check != id {
@@ -93,7 +92,7 @@ impl Results {
                 judge(survey).map_or_else(unreached, |it| judged(check, it))
             }
             _ if blocker.is_some() => unreached(),
-            (Run::Watched { not_applicable, .. }, _) => {
+            (Run::Watched(_, not_applicable), _) => {
                 match not_applicable(&survey.surface, &self.seen) {
                     Some(why) => (Verdict::NotApplicable, vec![Finding::new(why)]),
                     None => (Verdict::Pass, Vec::new()),

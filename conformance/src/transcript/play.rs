@@ -29,8 +29,6 @@ pub(crate) struct Stage<'a> {
     pub(crate) start: &'a Start,
     /// What the extension registers, determined beforehand.
     pub(crate) surface: &'a Surface,
-    /// Deadline for `hello`, scaled.
-    pub(crate) hello: Duration,
 }
 
 /// How to treat frames that do not match.
@@ -234,7 +232,8 @@ impl Player<'_> {
     /// Performs the handshake up to `ready`.
     async fn handshake(&mut self) -> Done {
         let hello = |received: &ReceivedLine| received.is("hello");
-        if let Err(wait_error) = self.session.find(self.at, self.stage.hello, hello).await {
+        let limit = self.stage.start.hello_limit(self.stage.target);
+        if let Err(wait_error) = self.session.find(self.at, limit, hello).await {
             return Err(self.missing_reply(wait_error, "`hello`", hello).await);
         }
         let ack = samples::hello_ack(&self.session, self.stage.target);
