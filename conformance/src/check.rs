@@ -195,7 +195,7 @@ pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Viola
 
 /// Returns why a line is invalid. Lines before `hello` belong to the survey.
 fn refusal<'a>(received: &'a ReceivedLine, before: &History) -> Option<&'a Refusal> {
-    let is_judged = received.is_text() && (before.hellos() > 0 || received.is("hello"));
+    let is_judged = received.is_text() && (before.hellos > 0 || received.is("hello"));
     received.frame.as_ref().err().filter(|_| is_judged)
 }
 
@@ -218,7 +218,7 @@ fn invalid_frame(received: &ReceivedLine, before: &History, types: &[&str]) -> O
 /// Creates a finding that marks the invalid part of a frame and gives a valid example.
 fn does_not_validate(received: &ReceivedLine, refusal: &Refusal) -> Finding {
     let pointer = (refusal.kind == RefusalKind::Invalid).then(|| refusal.pointer.clone());
-    let finding = Finding::new(refusal.to_string()).frame(received.shown(), pointer);
+    let finding = Finding::new(refusal.to_string()).frame(&received.shown, pointer);
     match refusal.frame_type.as_deref().and_then(example_of) {
         Some(example) => finding.hint(format!("valid example: {example}")),
         None => finding,

@@ -103,7 +103,7 @@ impl Recording {
         let hello = self.session.received().iter().position(|it| it.is("hello"));
         self.recorded = hello.unwrap_or_default();
         if let Some(hello) = self.session.received().get(self.recorded) {
-            let (value, at) = (hello.value().clone(), hello.at);
+            let (value, at) = (hello.value.clone(), hello.at);
             self.recorder.frame(Party::Extension, &value, at);
             self.recorded += 1;
             let ack = samples::hello_ack(&self.session, &self.target);
@@ -214,9 +214,9 @@ impl Recording {
     fn catch_up(&mut self) {
         for received in &self.session.received()[self.recorded..] {
             // Lines that are not frames are reported by `finish`.
-            if received.value().is_object() {
+            if received.value.is_object() {
                 self.recorder
-                    .frame(Party::Extension, received.value(), received.at);
+                    .frame(Party::Extension, &received.value, received.at);
             }
         }
         self.recorded = self.session.received().len();

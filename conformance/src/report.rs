@@ -17,6 +17,8 @@ use std::{
     time::Duration,
 };
 
+use serde::Serialize;
+
 use crate::verdict::{Level, Outcome, Verdict};
 
 /// A finished run.
@@ -45,7 +47,7 @@ pub struct Report {
 }
 
 /// The count of each verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Rules that hold.
     pub pass: usize,

@@ -21,18 +21,18 @@ use tokio::{
 use crate::{
     check::{Check, Cx, Known, Plan, Profile, REACHES, Run, Stop, catalogue},
     report::Report,
-    session::{Collected, Observer, Sink, Start},
+    session::{Observer, Sink, Start},
     shrink,
     survey::{Survey, survey},
     target::{Target, Unstartable},
     transcript::Script,
-    verdict::{Outcome, Verdict},
+    verdict::Verdict,
 };
 
 pub use repeat::quoted;
 pub use selection::Selection;
 
-use results::{Results, Tried, failure, judged, outcome};
+use results::{Results, Tried, failure, judged};
 
 /// The options of a run.
 #[derive(Clone)]
@@ -82,24 +82,12 @@ impl Default for Options {
 /// Receives the progress of a run.
 pub trait Progress: Send + Sync {
     /// Adds to the number of checks to run.
-    fn add_total(&self, checks: usize) {
-        let _ = checks;
-    }
+    fn add_total(&self, checks: usize);
     /// A check has started.
-    fn started(&self, id: &str) {
-        let _ = id;
-    }
+    fn started(&self, id: &str);
     /// A check has finished.
-    fn finished(&self, outcome: &Outcome) {
-        let _ = outcome;
-    }
+    fn finished(&self, id: &str);
 }
-
-/// Ignores progress.
-#[derive(Debug, Clone, Copy)]
-pub struct NoProgress;
-
-impl Progress for NoProgress {}
 
 /// Runs the selected checks, then replays the selected transcripts.
 pub async fn run(
@@ -236,7 +224,8 @@ async fn try_all(
                     Some(Verdict::BlockedBy(root)) => root.clone(),
                     _ => (*id).to_owned(),
                 };
-                return (check, blocked_by(root), Sink::default());
+                let blocked = Tried::new(Verdict::BlockedBy(root), Vec::new(), Duration::ZERO);
+                return (check, blocked, Sink::default());
             }
             let _slot = slots.acquire().await;
             progress.started(check.id);
@@ -259,7 +248,7 @@ async fn try_all(
                 continue;
             }
         };
-        tried.collected = results.take_in(check.id, &sink);
+        tried.exchanges = results.take_in(check.id, &sink);
         if let Some(end) = ends.get(check.id) {
             let broke = results.findings.contains_key(check.id);
             let verdict = if broke {
@@ -269,14 +258,7 @@ async fn try_all(
             };
             end.send_replace(Some(verdict));
         }
-        let outcome = outcome(
-            check,
-            tried.verdict.clone(),
-            Vec::new(),
-            tried.took,
-            Vec::new(),
-        );
-        progress.finished(&outcome);
+        progress.finished(check.id);
         results.tried.insert(check.id, tried);
     }
     fault
@@ -335,21 +317,7 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
         faults.insert(0, shrunk.into());
     }
     let (verdict, findings) = judged(check, checked);
-    Tried {
-        verdict,
-        findings,
-        took: began.elapsed(),
-        collected: Collected::default(),
-    }
-}
-
-fn blocked_by(id: String) -> Tried {
-    Tried {
-        verdict: Verdict::BlockedBy(id),
-        findings: Vec::new(),
-        took: Duration::ZERO,
-        collected: Collected::default(),
-    }
+    Tried::new(verdict, findings, began.elapsed())
 }
 
 #[cfg(test)]

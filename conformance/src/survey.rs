@@ -155,8 +155,8 @@ async fn hello(session: &mut Session, target: &Target, how: &Start) -> Result<()
     if hello(&line) {
         return Ok(());
     }
-    let shown = line.shown();
-    if line.value().get("type").is_some() {
+    let shown = &line.shown;
+    if line.value.get("type").is_some() {
         let finding = Finding::new("the first frame is not `hello`")
             .frame(shown, Some("/type".to_owned()))
             .hint("send `hello` before anything else; the host closes the connection here");

@@ -15,6 +15,17 @@ pub enum Level {
     Must,
 }
 
+impl Level {
+    /// The level as a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Should => "should",
+            Self::Must => "must",
+        }
+    }
+}
+
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {

@@ -250,7 +250,7 @@ fn other_types(leaves: &[SchemaNode<'_>], value: &Value) -> Vec<(Value, String)>
 }
 
 /// Returns the simplest value of a type.
-pub(super) fn simplest(name: &str) -> Value {
+pub(crate) fn simplest(name: &str) -> Value {
     match name {
         "string" => Value::from(""),
         "integer" | "number" => Value::from(0),

@@ -116,7 +116,7 @@ async fn one_response(cx: &Cx) -> Checked {
             Ok(received) => {
                 // The panel may also come in a separate `open_panel` frame.
                 let opens = |it: &ReceivedLine| it.is("open_panel");
-                if text(received.value(), "action") == "open_panel"
+                if text(&received.value, "action") == "open_panel"
                     || session.received().iter().any(opens)
                 {
                     let mut known = cx.plan.known.opens_panel.lock();

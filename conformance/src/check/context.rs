@@ -387,7 +387,7 @@ fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding
     match stray {
         Some(received) => finding
             .hint("answer with exactly the `id` of the request")
-            .frame(received.shown(), Some("/id".to_owned())),
+            .frame(&received.shown, Some("/id".to_owned())),
         None => finding,
     }
 }

@@ -94,9 +94,9 @@ fn one_valid_hello(received: &ReceivedLine, before: &History) -> Option<Finding>
     if let Some(finding) = invalid_frame(received, before, &["hello"]) {
         return Some(finding);
     }
-    (received.is("hello") && before.hellos() > 0).then(|| {
+    (received.is("hello") && before.hellos > 0).then(|| {
         Finding::new("a second `hello`")
-            .frame(received.shown(), None)
+            .frame(&received.shown, None)
             .hint("send `hello` once, as the first line")
     })
 }

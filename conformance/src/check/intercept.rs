@@ -106,8 +106,8 @@ fn response<'a>(
     let Ok(FromExtension::EventInterceptResponse(response)) = &received.frame else {
         return None;
     };
-    let event = before.request(response.id.as_str())?.event.as_deref()?;
-    Some((response, event))
+    let event = before.request(response.id.as_str())?.event.as_str();
+    (!event.is_empty()).then_some((response, event))
 }
 
 fn valid_response(received: &ReceivedLine, before: &History) -> Option<Finding> {
@@ -119,7 +119,7 @@ fn valid_response(received: &ReceivedLine, before: &History) -> Option<Finding> 
         return None;
     }
     let finding = Finding::new(format!("`modified_args` in the response to `{event}`"))
-        .frame(received.shown(), Some("/modified_args".to_owned()));
+        .frame(&received.shown, Some("/modified_args".to_owned()));
     Some(finding.hint("only `tool_call` has arguments to modify"))
 }
 
@@ -130,7 +130,7 @@ fn text_to_replace(received: &ReceivedLine, before: &History) -> Option<Finding>
         return None;
     }
     let finding = Finding::new(format!("`replace_text` in the response to `{event}`"))
-        .frame(received.shown(), Some("/replace_text".to_owned()));
+        .frame(&received.shown, Some("/replace_text".to_owned()));
     Some(finding.hint("`replace_text` is for `assistant_message` and `user_message`"))
 }
 
@@ -141,7 +141,7 @@ fn block_has_reason(received: &ReceivedLine, before: &History) -> Option<Finding
         return None;
     }
     let finding =
-        Finding::new(format!("`{event}` blocked without a reason")).frame(received.shown(), None);
+        Finding::new(format!("`{event}` blocked without a reason")).frame(&received.shown, None);
     Some(finding.hint("give a `reason`; it is shown to the model or the user"))
 }
 

@@ -119,9 +119,9 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 fn nothing_after_ack(received: &ReceivedLine, before: &History) -> Option<Finding> {
-    (before.shutdown_acked() && !received.is_too_long()).then(|| {
+    (before.shutdown_acked && !received.is_too_long()).then(|| {
         Finding::new("a line after `shutdown_ack`")
-            .frame(received.shown(), None)
+            .frame(&received.shown, None)
             .hint("send `shutdown_ack` last, then exit")
     })
 }

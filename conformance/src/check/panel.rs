@@ -107,14 +107,14 @@ fn renders_an_open_panel(received: &ReceivedLine, before: &History) -> Option<Fi
     let finding = Finding::new(format!(
         "`panel_render` for panel `{id}`, which is not open"
     ))
-    .frame(received.shown(), Some("/panel_id".to_owned()));
+    .frame(&received.shown, Some("/panel_id".to_owned()));
     Some(finding.hint("open the panel with `open_panel` first, and use its `id`"))
 }
 
 fn renders_no_closed_panel(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let id = renders(received, before).filter(|id| before.panel(id).is_some())?;
     let what = format!("`panel_render` for panel `{id}`, which the host has closed");
-    let finding = Finding::new(what).frame(received.shown(), Some("/panel_id".to_owned()));
+    let finding = Finding::new(what).frame(&received.shown, Some("/panel_id".to_owned()));
     Some(finding.hint("stop rendering a panel when you receive `panel_close`"))
 }
 
@@ -137,7 +137,7 @@ async fn open_panel(cx: &Cx, session: &mut Session) -> Result<String, Stop> {
         .iter()
         .rev()
         .find_map(|received| {
-            let value = received.value();
+            let value = &received.value;
             let panel = value.get("open_panel").or_else(|| value.get("panel"))?;
             // A panel without an id is invalid, which another check reports.
             Some(text(panel, "id").to_owned()).filter(|id| !id.is_empty())

@@ -161,8 +161,8 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn fits(received: &ReceivedLine, _: &History) -> Option<Finding> {
     received.is_too_long().then(|| {
-        Finding::new(format!("a line of {} bytes", received.bytes()))
-            .frame(received.shown(), None)
+        Finding::new(format!("a line of {} bytes", received.bytes))
+            .frame(&received.shown, None)
             .hint(format!(
                 "a frame has at most {FRAME_BYTES} bytes; truncate long texts, or say where to find the rest"
             ))
@@ -172,7 +172,7 @@ fn fits(received: &ReceivedLine, _: &History) -> Option<Finding> {
 fn is_utf8(received: &ReceivedLine, _: &History) -> Option<Finding> {
     received.is_not_utf8().then(|| {
         Finding::new("a line that is not UTF-8")
-            .frame(received.shown(), None)
+            .frame(&received.shown, None)
             .hint("write UTF-8 regardless of the locale")
     })
 }
@@ -204,12 +204,12 @@ fn is_frame(received: &ReceivedLine, before: &History) -> Option<Finding> {
 fn answers_once(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let finding = |what: String| {
         Finding::new(what)
-            .frame(received.shown(), Some("/id".to_owned()))
+            .frame(&received.shown, Some("/id".to_owned()))
             .hint("answer each request once, with the request's `id`")
     };
-    if received.is("shutdown_ack") && !before.shutdown_sent() {
+    if received.is("shutdown_ack") && !before.shutdown_sent {
         let what = "`shutdown_ack` without a `shutdown`";
-        return Some(Finding::new(what).frame(received.shown(), None));
+        return Some(Finding::new(what).frame(&received.shown, None));
     }
     if !REPLIES.iter().any(|kind| received.is(kind)) {
         return None;
@@ -425,7 +425,7 @@ async fn unread(cx: &Cx) -> Checked {
     let mut bytes = 0;
     let first = mixed(cx, &mut session, 4)?;
     for request in &first {
-        bytes += cx.ask(&mut session, request).await?.bytes();
+        bytes += cx.ask(&mut session, request).await?.bytes;
     }
     let many = (FILLS * first.len() / bytes.max(1)).clamp(first.len(), MANY);
     let requests = mixed(cx, &mut session, many)?;

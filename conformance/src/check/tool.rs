@@ -151,7 +151,7 @@ fn is_about_an_image(received: &ReceivedLine, refusal: &Refusal) -> bool {
     let (Some("content"), Some(at)) = (parts.next(), parts.next()) else {
         return false;
     };
-    let block = received.value().pointer(&format!("/content/{at}/type"));
+    let block = received.value.pointer(&format!("/content/{at}/type"));
     block.and_then(Value::as_str) == Some("image")
 }
 
@@ -190,7 +190,7 @@ fn valid_images(received: &ReceivedLine, before: &History) -> Option<Finding> {
         let pointer = Some(format!("/content/{at}/{field}"));
         Some(
             Finding::new(what)
-                .frame(received.shown(), pointer)
+                .frame(&received.shown, pointer)
                 .hint(hint),
         )
     })
@@ -291,7 +291,7 @@ async fn each(
 }
 
 fn is_error(received: &ReceivedLine) -> bool {
-    received.value().get("is_error") == Some(&Value::Bool(true))
+    received.value.get("is_error") == Some(&Value::Bool(true))
 }
 
 async fn own_examples(cx: &Cx) -> Checked {
@@ -300,7 +300,7 @@ async fn own_examples(cx: &Cx) -> Checked {
         |_, arguments| arguments.examples(),
         |_, received| {
             is_error(received)
-                .then(|| Finding::new("it returned an error").frame(received.shown(), None))
+                .then(|| Finding::new("it returned an error").frame(&received.shown, None))
         },
     )
     .await
@@ -325,7 +325,7 @@ async fn misfits(cx: &Cx) -> Checked {
         all.into_iter().filter(sent).collect()
     };
     each(cx, make, |_, received| {
-        let text = received.value().pointer("/content/0/text");
+        let text = received.value.pointer("/content/0/text");
         let says = text
             .and_then(Value::as_str)
             .is_some_and(|it| !it.trim().is_empty());
@@ -334,7 +334,7 @@ async fn misfits(cx: &Cx) -> Checked {
             (true, false) => "an error without a message",
             (false, _) => "the result is not an error",
         };
-        Some(Finding::new(what).frame(received.shown(), None))
+        Some(Finding::new(what).frame(&received.shown, None))
     })
     .await
 }
@@ -369,7 +369,7 @@ async fn unregistered(cx: &Cx) -> Checked {
     if is_error(&received) {
         return PASS;
     }
-    let finding = Finding::new("the result is not an error").frame(received.shown(), None);
+    let finding = Finding::new("the result is not an error").frame(&received.shown, None);
     Err(Fault::in_session(finding, &session).into())
 }
 
@@ -392,7 +392,7 @@ async fn structured(cx: &Cx) -> Checked {
         };
         let request = cx.call(&mut session, tool)?;
         let received = cx.ask(&mut session, &request).await?;
-        let content = received.value().get("structured_content");
+        let content = received.value.get("structured_content");
         let wrong = match content {
             None if is_error(&received) => continue,
             None => Some((String::new(), "no `structured_content`".to_owned())),
@@ -403,7 +403,7 @@ async fn structured(cx: &Cx) -> Checked {
         };
         if let Some((pointer, why)) = wrong {
             let finding = Finding::new(format!("tool `{}`: {why}", tool.name))
-                .frame(received.shown(), Some(pointer));
+                .frame(&received.shown, Some(pointer));
             faults.push(Fault::in_session(finding, &session));
         }
     }

@@ -8,8 +8,6 @@ use std::{
 use anyhow::bail;
 use zot_conform::{Check, Level, Selection, catalogue};
 
-use super::list::level;
-
 /// Explains each check whose id matches.
 pub(super) fn explain(id: &str) -> anyhow::Result<ExitCode> {
     let wanted = Selection {
@@ -31,7 +29,7 @@ fn text(check: &'static Check) -> String {
     let mut text = format!(
         "{} ({}): {}\n\n  What it does\n    {}\n\n  Why it matters\n    {}\n\n  How to fix it\n    {}\n",
         check.id,
-        level(check.level),
+        check.level.as_str(),
         check.title,
         wrapped(check.does),
         wrapped(check.why),

@@ -191,7 +191,7 @@ fn check(outcome: &Outcome, position: usize, strict: bool) -> String {
         "<span class=\"sign\" aria-hidden=\"true\">{sign}</span> <code class=\"id\">{id}</code> \
          <span class=\"title\">{}</span> <span class=\"meta\">{} · {meta}</span>",
         code(&outcome.title),
-        json::level(outcome.level),
+        outcome.level.as_str(),
     );
     let open = if failure { " open" } else { "" };
     let mut body: String = outcome.findings.iter().map(finding).collect();

@@ -19,7 +19,6 @@ use crate::{
     report::{
         Counts, Report, frame,
         group::{self, Group},
-        json,
         wording::{exchange, one_line},
     },
     verdict::{Finding, Outcome, Verdict},
@@ -156,7 +155,7 @@ fn case<W: Write>(
             if let Some(message) = &part.message {
                 element = element
                     .with_attribute(("message", &**message))
-                    .with_attribute(("type", json::level(outcome.level)));
+                    .with_attribute(("type", outcome.level.as_str()));
             }
             element.write_text_content(escaped(&part.text))?;
         }

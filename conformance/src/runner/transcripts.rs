@@ -46,7 +46,7 @@ pub(super) async fn play_all(
             let _room = room.acquire().await;
             progress.started(&id(&script));
             let outcome = of(&plan, &script).await;
-            progress.finished(&outcome);
+            progress.finished(&outcome.id);
             (place, outcome)
         });
     }

@@ -57,7 +57,7 @@ impl<'a> Names<'a> {
 
 fn visit<'a>(step: &'a Step, visit: &mut dyn FnMut(Naming<'a>)) {
     match &step.verb {
-        Verb::Send(template) => template.visit_names(visit),
+        Verb::Send(template) => template.as_pattern().visit_names(visit),
         Verb::Expect(expect) => expect.frame.visit_names(visit),
         Verb::Unordered { expects, .. } => {
             for expect in expects {

@@ -12,6 +12,18 @@ pub struct Transcript {
     pub steps: Vec<Step>,
 }
 
+impl Transcript {
+    /// Creates a transcript with one line per step.
+    pub(crate) fn new(head: Head, verbs: Vec<Verb>) -> Self {
+        // The header is line 1.
+        let steps = verbs.into_iter().zip(2..);
+        Self {
+            head,
+            steps: steps.map(|(verb, line)| Step { line, verb }).collect(),
+        }
+    }
+}
+
 /// The first line of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Head {

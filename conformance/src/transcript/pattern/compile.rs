@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 use zot_protocol::validate::ToolSchema;
 
-use super::{JsonType, PatternError, PatternNode};
+use super::{PatternError, PatternNode};
 use crate::transcript::{
     equal::shown, fill::Fill, names, nearest::did_you_mean, pointer::Path, wildcard::WILDCARD,
 };
@@ -27,14 +27,9 @@ const MATCHERS: [&str; 13] = [
 ];
 const SENT: [&str; 4] = ["$new", "$ref", "$fill", "$lit"];
 
-const KINDS: [(&str, JsonType); 7] = [
-    ("string", JsonType::String),
-    ("number", JsonType::Number),
-    ("integer", JsonType::Integer),
-    ("boolean", JsonType::Boolean),
-    ("object", JsonType::Object),
-    ("array", JsonType::Array),
-    ("null", JsonType::Null),
+/// The types that `$type` supports.
+const TYPES: [&str; 7] = [
+    "string", "number", "integer", "boolean", "object", "array", "null",
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -172,7 +167,7 @@ impl Compiler {
                 "`$absent` is only allowed for a field of an object",
             )),
             "$absent" => only_true(matcher, value, at).map(|()| PatternNode::Absent),
-            "$type" => kind(text(value, at)?, at),
+            "$type" => json_type(text(value, at)?, at),
             "$re" => Regex::new(text(value, at)?)
                 .map(PatternNode::Regex)
                 .map_err(|error| PatternError::new(at, one_line(&error))),
@@ -233,23 +228,14 @@ pub(in crate::transcript) fn unescaped(key: &str) -> &str {
     }
 }
 
-fn kind(name: &str, at: &Path) -> Compiled {
-    match KINDS.iter().find(|(known, _)| *known == name) {
-        Some((_, kind)) => Ok(PatternNode::Type(*kind)),
+fn json_type(name: &str, at: &Path) -> Compiled {
+    match TYPES.into_iter().find(|known| *known == name) {
+        Some(name) => Ok(PatternNode::Type(name)),
         None => {
-            let hint = did_you_mean(name, KINDS.map(|(name, _)| name));
-            Err(PatternError::new(
-                at,
-                format!("unknown type `{name}`{hint}"),
-            ))
+            let hint = did_you_mean(name, TYPES);
+            let why = format!("unknown type `{name}`{hint}");
+            Err(PatternError::new(at, why))
         }
-    }
-}
-
-impl JsonType {
-    pub(super) fn name(self) -> &'static str {
-        let known = KINDS.iter().find(|(_, kind)| *kind == self);
-        known.map_or("", |(name, _)| name)
     }
 }
 
