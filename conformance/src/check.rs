@@ -16,6 +16,7 @@ mod tool;
 
 use std::pin::Pin;
 
+use clap::ValueEnum;
 use zot_protocol::{
     FromExtension, FromHost, schema,
     validate::{Refusal, RefusalKind},
@@ -32,14 +33,14 @@ pub(crate) use context::{Cx, Known, Plan, Request, until_ready};
 pub(crate) use handshake::HELLO;
 
 /// How far a run goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, ValueEnum)]
 pub enum Profile {
-    /// The handshake, each registration once, and the shutdown. For a save hook.
+    /// Each registration once, for a save hook
     Quick,
-    /// Everything that minimal valid arguments can show.
+    /// Everything that minimal valid arguments can show
     #[default]
     Safe,
-    /// Also hostile arguments, and every key of a panel.
+    /// Also hostile arguments, and every key of a panel
     Full,
 }
 

@@ -35,7 +35,7 @@ pub use once::{Ask, observer, once};
 pub use play_extension::play_extension;
 pub use record::{HELP, LineError, LineOutcome, Recording};
 pub use replay_and_accept::replay_and_accept;
-pub use report::{Counts, Exit, Form, Look, Report};
+pub use report::{Counts, Exit, Form, Look, Report, wrap};
 pub use runner::{Options, Progress, Selection, quoted, run};
 pub use stream::{Sender, StreamFinding, StreamSummary, validate};
 pub use verdict::{Finding, Level, Outcome, Verdict};

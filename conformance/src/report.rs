@@ -19,6 +19,8 @@ use std::{
 
 use serde::Serialize;
 
+pub use wrap::wrap;
+
 use crate::verdict::{Level, Outcome, Verdict};
 
 /// A finished run.

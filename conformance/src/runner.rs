@@ -61,24 +61,6 @@ pub struct Options {
     pub store: Option<PathBuf>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            profile: Profile::default(),
-            seed: 0,
-            scale: 1.0,
-            startup: None,
-            jobs: 8,
-            selection: Selection::default(),
-            strict: false,
-            keep_going: false,
-            observer: None,
-            transcripts: Vec::new(),
-            store: None,
-        }
-    }
-}
-
 /// Receives the progress of a run.
 pub trait Progress: Send + Sync {
     /// Adds to the number of checks to run.

@@ -6,7 +6,7 @@ use std::{
 };
 
 use anyhow::bail;
-use zot_conform::{Check, Level, Selection, catalogue};
+use zot_conform::{Check, Level, Selection, catalogue, wrap};
 
 /// Explains each check whose id matches.
 pub(super) fn explain(id: &str) -> anyhow::Result<ExitCode> {
@@ -47,19 +47,7 @@ fn text(check: &'static Check) -> String {
     text
 }
 
-/// Wraps text at 76 characters, with the indentation of the first line.
+/// Wraps text at 76 columns, with the indentation of the first line.
 fn wrapped(text: &str) -> String {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is at least one line");
-        if line.chars().count() + word.chars().count() > 75 && !line.is_empty() {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines.join("\n    ")
+    wrap(text, 76, 0, 0).join("\n    ")
 }

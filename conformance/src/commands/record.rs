@@ -39,13 +39,7 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
             lines
         }
     };
-    let target = match Target::of_dir(&args.dir) {
-        Ok(target) => target,
-        Err(why) => {
-            eprintln!("error: {why}");
-            return Ok(ExitCode::from(3));
-        }
-    };
+    let target = Target::of_dir(&args.dir)?;
     let name = file_name(&args.output);
     let observer = if typed {
         Some(observer(print_over_prompt))

@@ -206,7 +206,8 @@ impl Player<'_> {
                 Ok(())
             }
             Verb::Signal(signal) => {
-                wire::signal(&mut self.session, *signal);
+                let name = format!("SIG{}", signal.name);
+                self.session.signal(signal.system, &name);
                 Ok(())
             }
             Verb::Exit { how, within } => self.exit(index, how, *within).await,
