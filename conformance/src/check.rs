@@ -14,7 +14,7 @@ mod registration;
 mod robustness;
 mod tool;
 
-use std::pin::Pin;
+use std::{collections::HashSet, fmt::Display, pin::Pin};
 
 use clap::ValueEnum;
 use zot_protocol::{
@@ -84,10 +84,7 @@ pub(crate) enum Run {
     Surveyed(fn(&Survey) -> Option<Checked>),
     /// Judged by each frame of every session. The second function says why there is nothing to
     /// judge.
-    Watched(
-        JudgeFrame,
-        fn(&Surface, &FrameCounts) -> Option<&'static str>,
-    ),
+    Watched(JudgeFrame, fn(&Surface, &SeenTypes) -> Option<&'static str>),
     /// Judged by sending requests.
     Tried(for<'a> fn(&'a Cx) -> Trying<'a>),
     /// Judged by sending requests, and by each frame of every session.
@@ -99,14 +96,14 @@ pub(crate) type JudgeFrame = fn(&ReceivedLine, &History) -> Option<Finding>;
 
 pub(crate) type Trying<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
 
-/// How many frames of each type all sessions received.
+/// The types of the frames that all sessions received.
 #[derive(Debug, Default)]
-pub(crate) struct FrameCounts(pub(crate) std::collections::HashMap<String, usize>);
+pub(crate) struct SeenTypes(pub(crate) HashSet<String>);
 
-impl FrameCounts {
+impl SeenTypes {
     /// Whether a frame of one of these types was received.
     pub(crate) fn any(&self, kinds: &[&str]) -> bool {
-        kinds.iter().any(|kind| self.0.contains_key(*kind))
+        kinds.iter().any(|kind| self.0.contains(*kind))
     }
 }
 
@@ -154,6 +151,12 @@ impl Fault {
             finding,
             case: session.sent().to_vec(),
         }
+    }
+
+    /// Puts a prefix before the message of the finding.
+    fn prefixed(mut self, prefix: impl Display) -> Self {
+        self.finding = self.finding.prefixed(prefix);
+        self
     }
 }
 

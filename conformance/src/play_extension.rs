@@ -265,8 +265,7 @@ where
         Ok(())
     }
 
-    fn found(&mut self, line: usize, mut finding: Finding) {
-        finding.what = format!("{}:{line}: {}", self.label, finding.what);
-        (self.report)(finding);
+    fn found(&mut self, line: usize, finding: Finding) {
+        (self.report)(finding.prefixed(format_args!("{}:{line}", self.label)));
     }
 }

@@ -206,8 +206,8 @@ async fn try_all(
                     Some(Verdict::BlockedBy(root)) => root.clone(),
                     _ => (*id).to_owned(),
                 };
-                let blocked = Tried::new(Verdict::BlockedBy(root), Vec::new(), Duration::ZERO);
-                return (check, blocked, Sink::default());
+                let tried = Tried::new(Verdict::BlockedBy(root), Vec::new(), Duration::ZERO);
+                return (check, tried, Sink::default());
             }
             let _slot = slots.acquire().await;
             progress.started(check.id);

@@ -5,7 +5,7 @@ mod pipes;
 mod received_line;
 
 use std::{
-    collections::HashMap,
+    collections::HashSet,
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -56,9 +56,7 @@ pub(crate) struct Violation {
 impl Violation {
     /// Returns the finding with the check's id before its text.
     pub(crate) fn into_finding(self) -> Finding {
-        let mut finding = self.finding;
-        finding.what = format!("{}: {}", self.check, finding.what);
-        finding
+        self.finding.prefixed(self.check)
     }
 }
 
@@ -69,8 +67,8 @@ pub(crate) struct Collected {
     pub(crate) exchanges: Vec<Exchange>,
     /// The rules that frames broke.
     pub(crate) violations: Vec<Violation>,
-    /// The number of frames of each type; `image` and `panel` count parts of other frames.
-    pub(crate) seen: HashMap<String, usize>,
+    /// The types of the frames; `image` and `panel` for parts of other frames.
+    pub(crate) seen: HashSet<String>,
 }
 
 /// Where sessions store what they collected when they end.
@@ -521,9 +519,7 @@ impl Drop for Session {
         collected.exchanges.push(std::mem::take(&mut self.exchange));
         collected.violations.append(&mut self.violations);
         for received in &self.received {
-            for what in received.contents() {
-                *collected.seen.entry(what).or_default() += 1;
-            }
+            collected.seen.extend(received.contents());
         }
     }
 }

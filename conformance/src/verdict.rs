@@ -122,6 +122,13 @@ impl Finding {
         }
     }
 
+    /// Puts a prefix before the message: `prefix: message`.
+    #[must_use]
+    pub fn prefixed(mut self, prefix: impl fmt::Display) -> Self {
+        self.what = format!("{prefix}: {}", self.what);
+        self
+    }
+
     /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {

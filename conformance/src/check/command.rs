@@ -163,9 +163,8 @@ async fn ids_verbatim(cx: &Cx) -> Checked {
         &long,
     ] {
         let request = cx.command(&mut session, name, "").with("id", json!(id));
-        if let Err(mut fault) = cx.ask(&mut session, &request).await {
-            fault.finding.what = format!("id `{id}`: {}", fault.finding.what);
-            faults.push(fault);
+        if let Err(fault) = cx.ask(&mut session, &request).await {
+            faults.push(fault.prefixed(format_args!("id `{id}`")));
             session = cx.open().await?;
         }
     }

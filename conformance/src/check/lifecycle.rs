@@ -277,8 +277,7 @@ async fn after_kill(cx: &Cx) -> Checked {
     }
 }
 
-fn told_again(mut fault: Fault) -> Stop {
-    fault.finding.what = format!("on the second start: {}", fault.finding.what);
-    fault.case.clear();
-    fault.into()
+fn told_again(fault: Fault) -> Stop {
+    // The frames of one session cannot reproduce it.
+    fault.finding.prefixed("on the second start").into()
 }

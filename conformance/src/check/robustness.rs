@@ -323,7 +323,8 @@ async fn large(cx: &Cx) -> Checked {
 
 fn hinted(cx: &Cx, mut faults: Vec<Fault>, size: &str) -> Vec<Fault> {
     for fault in &mut faults {
-        fault.finding.what = format!("after a frame of {size}: {}", fault.finding.what);
+        let what = &mut fault.finding.what;
+        *what = format!("after a frame of {size}: {what}");
         if let Some(hint) = diagnose::long_lines(cx.target().language()) {
             fault.finding.hint = Some(hint.to_owned());
         }
@@ -378,10 +379,7 @@ async fn torn(cx: &Cx) -> Checked {
     pieces(&mut session, &format!("{}\n", request.frame)).await?;
     cx.answer(&mut session, &request)
         .await
-        .map_err(|mut fault| {
-            fault.finding.what = format!("a request sent in pieces: {}", fault.finding.what);
-            fault
-        })?;
+        .map_err(|fault| fault.prefixed("a request sent in pieces"))?;
     let mut joined = String::new();
     let mut both = Vec::new();
     for _ in 0..2 {
@@ -396,10 +394,7 @@ async fn torn(cx: &Cx) -> Checked {
     for request in &both {
         cx.answer(&mut session, request)
             .await
-            .map_err(|mut fault| {
-                fault.finding.what = format!("two requests in one write: {}", fault.finding.what);
-                fault
-            })?;
+            .map_err(|fault| fault.prefixed("two requests in one write"))?;
     }
     PASS
 }
@@ -437,14 +432,11 @@ async fn unread(cx: &Cx) -> Checked {
     tokio::time::sleep(cx.scaled(Duration::from_secs(3))).await;
     session.stall(false);
     for (n, request) in requests.iter().enumerate() {
-        cx.answer(&mut session, request)
-            .await
-            .map_err(|mut fault| {
-                let what = &fault.finding.what;
-                fault.finding.what = format!("after {n} of {many} replies: {what}");
-                fault.case.clear();
-                fault
-            })?;
+        cx.answer(&mut session, request).await.map_err(|fault| {
+            // The stall caused it, not the frames.
+            let after = format_args!("after {n} of {many} replies");
+            fault.finding.prefixed(after)
+        })?;
     }
     PASS
 }

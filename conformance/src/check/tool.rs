@@ -266,18 +266,16 @@ async fn each(
                 None => cx.open().await?,
             };
             let request = cx.call_with(&mut at, &tool.name, &made.args);
-            let describe = |what: &str| format!("tool `{}`, {}: {what}", tool.name, made.why);
+            let described = format!("tool `{}`, {}", tool.name, made.why);
             match cx.ask(&mut at, &request).await {
                 Ok(received) => {
-                    if let Some(mut finding) = judge(&made, &received) {
-                        finding.what = describe(&finding.what);
-                        faults.push(Fault::in_session(finding, &at));
+                    if let Some(finding) = judge(&made, &received) {
+                        faults.push(Fault::in_session(finding.prefixed(described), &at));
                     }
                     session = Some(at);
                 }
-                Err(mut fault) => {
-                    fault.finding.what = describe(&fault.finding.what);
-                    faults.push(fault);
+                Err(fault) => {
+                    faults.push(fault.prefixed(described));
                     // Each missing reply costs a full timeout, so stop at the first.
                     return broken(faults);
                 }

@@ -114,9 +114,9 @@ async fn by_script(recording: &mut Recording, lines: &str) -> Result<(), LineErr
                     "line {number} of the script: {why}"
                 )));
             }
-            Err(LineError::Failed(mut finding)) => {
-                finding.what = format!("line {number} of the script: {}", finding.what);
-                return Err(LineError::Failed(finding));
+            Err(LineError::Failed(finding)) => {
+                let finding = finding.prefixed(format_args!("line {number} of the script"));
+                return Err(LineError::Failed(Box::new(finding)));
             }
         }
     }

@@ -117,40 +117,33 @@ fn fitting(text: &str, columns: usize) -> usize {
 /// Writes a value on one row, and marks the end of the path.
 fn compact(value: &Value, path: Option<&[String]>, row: &mut Row) {
     let start = row.text.len();
-    if let Some((open, close, members)) = members(value) {
-        row.text.push(open);
-        for (at, (step, member)) in members.iter().enumerate() {
-            if at > 0 {
-                row.text.push(',');
-            }
-            if value.is_object() {
-                row.text.push_str(&scalar(&Value::from(step.as_str())));
+    match value {
+        Value::Object(members) => {
+            row.text.push('{');
+            for (at, (key, member)) in members.iter().enumerate() {
+                if at > 0 {
+                    row.text.push(',');
+                }
+                row.text.push_str(&scalar(&Value::from(key.as_str())));
                 row.text.push(':');
+                compact(member, below(path, key), row);
             }
-            compact(member, below(path, step), row);
+            row.text.push('}');
         }
-        row.text.push(close);
-    } else {
-        row.text.push_str(&scalar(value));
+        Value::Array(items) => {
+            row.text.push('[');
+            for (at, item) in items.iter().enumerate() {
+                if at > 0 {
+                    row.text.push(',');
+                }
+                compact(item, below(path, &at.to_string()), row);
+            }
+            row.text.push(']');
+        }
+        other => row.text.push_str(&scalar(other)),
     }
     if path.is_some_and(<[_]>::is_empty) {
         row.mark = Some(start..row.text.len());
-    }
-}
-
-/// The brackets of an object or array, and its members, each with its step in a path.
-fn members(value: &Value) -> Option<(char, char, Vec<(String, &Value)>)> {
-    match value {
-        Value::Object(members) => {
-            let members = members.iter().map(|(key, member)| (key.clone(), member));
-            Some(('{', '}', members.collect()))
-        }
-        Value::Array(items) => {
-            let items = items.iter().enumerate();
-            let items = items.map(|(at, item)| (at.to_string(), item));
-            Some(('[', ']', items.collect()))
-        }
-        _ => None,
     }
 }
 
@@ -179,9 +172,25 @@ impl Page {
         let fits = row.text.width() + end.len() <= self.width;
         let through = path.is_some_and(|path| !path.is_empty());
         let opened = through || (path.is_some() && !fits);
-        let Some((open, close, members)) = members(value).filter(|_| opened) else {
-            self.close(row, fits, end);
-            return;
+        let members: Vec<(String, &Value)> = match value {
+            Value::Object(members) if opened => members
+                .iter()
+                .map(|(key, member)| (key.clone(), member))
+                .collect(),
+            Value::Array(items) if opened => items
+                .iter()
+                .enumerate()
+                .map(|(at, item)| (at.to_string(), item))
+                .collect(),
+            _ => {
+                self.close(row, fits, end);
+                return;
+            }
+        };
+        let (open, close) = if value.is_object() {
+            ("{", "}")
+        } else {
+            ("[", "]")
         };
         let text = format!("{indent}{key}{open}");
         let mark = (!through).then_some(indent.len()..text.len());

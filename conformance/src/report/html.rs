@@ -69,9 +69,8 @@ fn invisible_ranges() -> String {
     let unsafe_chars: Vec<char> = ('\0'..=char::MAX).filter(|char| is_unsafe(*char)).collect();
     let ranges = unsafe_chars.chunk_by(|one, next| u32::from(*one) + 1 == u32::from(*next));
     let code = |char: char| format!("\\u{{{:x}}}", u32::from(char));
-    ranges
-        .map(|range| format!("{}-{}", code(range[0]), code(range[range.len() - 1])))
-        .collect()
+    let ranges = ranges.map(|range| [code(range[0]), code(range[range.len() - 1])].join("-"));
+    ranges.collect()
 }
 
 /// Returns the digest in the format of a Content Security Policy.

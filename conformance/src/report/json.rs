@@ -137,3 +137,17 @@ fn present(mut value: Value) -> Value {
 fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{escaped, is_unsafe};
+
+    #[test]
+    fn escapes_are_valid_json() {
+        let json = "\"\u{202e}\u{e0041}\"";
+        let text = escaped(json, is_unsafe);
+        assert_eq!(text, r#""\u202e\udb40\udc41""#);
+        let value: String = serde_json::from_str(&text).unwrap();
+        assert_eq!(value, "\u{202e}\u{e0041}");
+    }
+}

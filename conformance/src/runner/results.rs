@@ -3,7 +3,7 @@
 use std::{collections::HashMap, time::Duration};
 
 use crate::{
-    check::{Check, Checked, Fault, FrameCounts, HELLO, Run, Stop},
+    check::{Check, Checked, Fault, HELLO, Run, SeenTypes, Stop},
     exchange::Exchange,
     session::{Sink, Violation},
     survey::Survey,
@@ -21,7 +21,7 @@ pub(super) struct Results {
     pub(super) tried: HashMap<&'static str, Tried>,
     /// The check in whose session a frame first broke the rule. Reproducing it needs both checks.
     pub(super) sources: HashMap<&'static str, &'static str>,
-    seen: FrameCounts,
+    seen: SeenTypes,
 }
 
 /// The result of a check that was run.
@@ -65,9 +65,7 @@ impl Results {
                 known.push(finding);
             }
         }
-        for (kind, count) in collected.seen {
-            *self.seen.0.entry(kind).or_default() += count;
-        }
+        self.seen.0.extend(collected.seen);
         collected.exchanges
     }
 

@@ -91,7 +91,7 @@ impl Pattern {
         let mark = bindings.mark();
         self.node
             .check(Some(actual), &Path::Root, bindings)
-            .inspect_err(|_| bindings.back_to(&mark))
+            .inspect_err(|_| bindings.back_to(mark))
     }
 
     /// Returns a matching value and binds its captures; `None` if anything matches.
@@ -132,7 +132,7 @@ impl Template {
         self.0
             .node
             .fill(&Path::Root, bindings)
-            .inspect_err(|_| bindings.back_to(&mark))
+            .inspect_err(|_| bindings.back_to(mark))
     }
 
     /// Returns the pattern for the other direction, where the harness plays the extension: `$new`

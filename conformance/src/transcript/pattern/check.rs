@@ -103,7 +103,7 @@ impl PatternNode {
         items.iter().enumerate().any(|(index, item)| {
             let mark = bindings.mark();
             self.check(Some(item), &Path::Item(at, index), bindings)
-                .inspect_err(|_| bindings.back_to(&mark))
+                .inspect_err(|_| bindings.back_to(mark))
                 .is_ok()
         })
     }
@@ -145,7 +145,7 @@ fn one_of(
         match node.check(actual, at, bindings) {
             Ok(()) => return Ok(()),
             Err(mismatch) => {
-                bindings.back_to(&mark);
+                bindings.back_to(mark);
                 if shown.len() < MAX_SHOWN {
                     let within = &mismatch.pointer[at.to_string().len()..];
                     let place = if within.is_empty() { "" } else { " at " };

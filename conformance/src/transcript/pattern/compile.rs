@@ -101,10 +101,7 @@ impl Compiler {
                 let beside =
                     |key: &&String| *key != matcher && !(matcher == "$cap" && key.as_str() == "as");
                 if let Some(other) = object.keys().find(beside) {
-                    let why = format!(
-                        "`{matcher}` must be the only key, but `{other}` is next to it; to name a field `{matcher}`, write `${matcher}`"
-                    );
-                    return Err(PatternError::new(at, why));
+                    return Err(not_alone(matcher, other, at));
                 }
                 self.matcher(matcher, object, at, absence)
             }
@@ -139,10 +136,7 @@ impl Compiler {
                 only_true(key, value, at)?;
                 exact = true;
             } else if is_matcher(key) {
-                let why = format!(
-                    "`{key}` must be the only key, but `$exact` is next to it; to name a field `{key}`, write `${key}`"
-                );
-                return Err(PatternError::new(at, why));
+                return Err(not_alone(key, "$exact", at));
             } else {
                 let node = self.node(value, &Path::Key(at, key), Absence::Possible)?;
                 fields.push((unescaped(key).to_owned(), node));
@@ -226,6 +220,13 @@ pub(in crate::transcript) fn unescaped(key: &str) -> &str {
         Some(rest) if rest.starts_with('$') => rest,
         _ => key,
     }
+}
+
+fn not_alone(matcher: &str, other: &str, at: &Path) -> PatternError {
+    let why = format!(
+        "`{matcher}` must be the only key, but `{other}` is next to it; to name a field `{matcher}`, write `${matcher}`"
+    );
+    PatternError::new(at, why)
 }
 
 fn json_type(name: &str, at: &Path) -> Compiled {
