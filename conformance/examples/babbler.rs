@@ -13,29 +13,8 @@ use std::{
 use rand_core::{Rng as _, SeedableRng as _};
 use rand_xorshift::XorShiftRng;
 use serde_json::{Value, json};
+use zot_protocol::{FromExtension, Tagged};
 
-const TYPES: [&str; 20] = [
-    "hello",
-    "register_command",
-    "register_tool",
-    "subscribe",
-    "ready",
-    "command_response",
-    "tool_result",
-    "tool_progress",
-    "event_intercept_response",
-    "notify",
-    "clear_notes",
-    "shutdown_ack",
-    "open_panel",
-    "panel_render",
-    "panel_close",
-    "submit",
-    "call_tool",
-    "call_tool_cancel",
-    "no_such_type",
-    "",
-];
 const FIELDS: [&str; 22] = [
     "id",
     "name",
@@ -233,7 +212,8 @@ impl Babbler {
     }
 
     fn frame(&mut self) -> Value {
-        let mut frame = json!({"type": self.pick(&TYPES)});
+        let types = [FromExtension::NAMES, &["no_such_type", ""]].concat();
+        let mut frame = json!({"type": self.pick(&types)});
         for _ in 0..self.below(6) {
             let field = self.pick(&FIELDS);
             frame[field] = if field == "id" && self.below(2) == 0 {

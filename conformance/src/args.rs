@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use clap::{Args as Flags, Parser, Subcommand, ValueEnum};
+use zot_conform::{Profile, Sender};
 
 /// Check whether an extension conforms to the zot extension protocol
 ///
@@ -105,7 +106,7 @@ pub(crate) enum Command {
     Validate {
         /// The sender of the frames
         #[arg(long, value_enum, default_value = "ext")]
-        from: From,
+        from: Sender,
         /// The file to validate, or `-` for standard input
         file: PathBuf,
     },
@@ -250,27 +251,9 @@ pub(crate) struct Timing {
 }
 
 #[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum From {
-    /// An extension
-    Ext,
-    /// A host
-    Host,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
 pub(crate) enum Level {
     /// Only MUST rules
     Must,
     /// MUST and SHOULD rules
     Should,
-}
-
-#[derive(Debug, Clone, Copy, ValueEnum)]
-pub(crate) enum Profile {
-    /// Each registration once, for a save hook
-    Quick,
-    /// Everything that minimal valid arguments can show
-    Safe,
-    /// Also hostile arguments, and every key of a panel
-    Full,
 }

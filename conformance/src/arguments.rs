@@ -36,10 +36,11 @@ use self::{
     positions::Position, rng::Rng,
 };
 
-pub use smaller::smaller;
+pub(crate) use boundaries::simplest;
+pub(crate) use smaller::smaller;
 
 /// Maximum size of generated arguments as compact JSON: the limit on those of a `call_tool`.
-pub const LARGEST: usize = zot_protocol::limits::CALL_TOOL_BYTES;
+pub(crate) const LARGEST: usize = zot_protocol::limits::CALL_TOOL_BYTES;
 /// Maximum length of a generated string, in characters. They are ASCII, so the arguments stay below
 /// [`LARGEST`].
 const LONGEST_STRING: usize = 200 * 1024;
@@ -52,7 +53,7 @@ const MAX_BOUNDARIES: usize = 300;
 
 /// Generates arguments for one tool.
 #[derive(Debug)]
-pub struct Arguments {
+pub(crate) struct Arguments {
     schema: Value,
     checker: ToolSchema,
     parts: PartValidators,
@@ -62,22 +63,22 @@ pub struct Arguments {
 
 /// Generated arguments.
 #[derive(Debug, Clone, PartialEq)]
-pub struct GeneratedArgs {
-    pub args: Object,
+pub(crate) struct GeneratedArgs {
+    pub(crate) args: Object,
     /// What is special about them, on one line: `/days = 8, one over its maximum`.
-    pub why: String,
+    pub(crate) why: String,
     /// Whether they match the tool's schema.
-    pub valid: bool,
+    pub(crate) valid: bool,
 }
 
 /// No value was found for a schema. One may still exist: for `not`, the generator only guesses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("found no value that satisfies `{keyword}` of the schema at {}", if pointer.is_empty() { "its root" } else { pointer })]
-pub struct Unsatisfied {
+pub(crate) struct Unsatisfied {
     /// JSON pointer to the part of the schema; `""` is the root.
-    pub pointer: String,
+    pub(crate) pointer: String,
     /// The keyword that stopped the search; `false` for a schema that nothing matches.
-    pub keyword: String,
+    pub(crate) keyword: String,
 }
 
 impl Unsatisfied {
@@ -91,7 +92,7 @@ impl Unsatisfied {
 
 impl Arguments {
     /// Compiles the schema of a tool's arguments, as the host does.
-    pub fn of(schema: &Object) -> Result<Self, SchemaError> {
+    pub(crate) fn of(schema: &Object) -> Result<Self, SchemaError> {
         let checker = ToolSchema::for_arguments(schema)?;
         let mut schema = schema.clone();
         schema.entry("type").or_insert_with(|| "object".into());
@@ -106,12 +107,12 @@ impl Arguments {
     }
 
     /// Reports whether the arguments match the schema.
-    pub fn is_valid(&self, args: &Object) -> bool {
+    pub(crate) fn is_valid(&self, args: &Object) -> bool {
         self.checker.check(&Value::Object(args.clone())).is_ok()
     }
 
     /// Returns the smallest valid arguments, or the keyword that stopped the search for them.
-    pub fn minimal(&self) -> Result<Object, Unsatisfied> {
+    pub(crate) fn minimal(&self) -> Result<Object, Unsatisfied> {
         self.minimal.get_or_init(|| self.find_minimal()).clone()
     }
 
@@ -129,12 +130,12 @@ impl Arguments {
 
     /// Returns the schema's own examples: those of the whole schema, and those of each part, put
     /// into the smallest arguments. Invalid ones are included and marked.
-    pub fn examples(&self) -> Vec<GeneratedArgs> {
+    pub(crate) fn examples(&self) -> Vec<GeneratedArgs> {
         self.given(Annotation::Examples)
     }
 
     /// Returns the smallest arguments with one of the schema's defaults written out in each.
-    pub fn defaults(&self) -> Vec<GeneratedArgs> {
+    pub(crate) fn defaults(&self) -> Vec<GeneratedArgs> {
         self.given(Annotation::Defaults)
     }
 
@@ -149,7 +150,7 @@ impl Arguments {
 
     /// Returns valid arguments at the boundaries: each limit and its neighbours, each enum value,
     /// each branch, each optional property absent and present.
-    pub fn boundaries(&self) -> Vec<GeneratedArgs> {
+    pub(crate) fn boundaries(&self) -> Vec<GeneratedArgs> {
         let mut made = self.made(self.edges(&self.positions()), usize::MAX);
         made.retain(|made| made.valid);
         made.truncate(MAX_BOUNDARIES);
@@ -158,7 +159,7 @@ impl Arguments {
 
     /// Returns random valid arguments, all different, or fewer than `count` if the schema has too
     /// few values.
-    pub fn random(&self, seed: u64, count: usize) -> Vec<GeneratedArgs> {
+    pub(crate) fn random(&self, seed: u64, count: usize) -> Vec<GeneratedArgs> {
         let deepest = self.minimal().map_or(0, |args| depth(&args)) + EXTRA_DEPTH;
         let mut rng = Rng::new(seed);
         let (mut generator, root) = (self.generator(), self.root());
@@ -182,7 +183,7 @@ impl Arguments {
     }
 
     /// Returns arguments meant to break a tool: invalid ones, and valid ones with unusual values.
-    pub fn hostile(&self, seed: u64) -> Vec<GeneratedArgs> {
+    pub(crate) fn hostile(&self, seed: u64) -> Vec<GeneratedArgs> {
         let mut rng = Rng::new(seed);
         let (positions, minimal) = (self.positions(), self.minimal().unwrap_or_default());
         let kinds = hostile::kinds(&minimal, &positions);

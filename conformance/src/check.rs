@@ -14,8 +14,9 @@ mod registration;
 mod robustness;
 mod tool;
 
-use std::{fmt, pin::Pin};
+use std::{collections::HashSet, fmt::Display, pin::Pin};
 
+use clap::ValueEnum;
 use zot_protocol::{
     FromExtension, FromHost, schema,
     validate::{Refusal, RefusalKind},
@@ -32,14 +33,14 @@ pub(crate) use context::{Cx, Known, Plan, Request, until_ready};
 pub(crate) use handshake::HELLO;
 
 /// How far a run goes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, ValueEnum)]
 pub enum Profile {
-    /// The handshake, each registration once, and the shutdown. For a save hook.
+    /// Each registration once, for a save hook
     Quick,
-    /// Everything that minimal valid arguments can show.
+    /// Everything that minimal valid arguments can show
     #[default]
     Safe,
-    /// Also hostile arguments, and every key of a panel.
+    /// Also hostile arguments, and every key of a panel
     Full,
 }
 
@@ -51,12 +52,6 @@ impl Profile {
             Self::Safe => "safe",
             Self::Full => "full",
         }
-    }
-}
-
-impl fmt::Display for Profile {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
     }
 }
 
@@ -87,11 +82,9 @@ pub struct Check {
 pub(crate) enum Run {
     /// Judged by what the first start showed; `None` if it ended too early to tell.
     Surveyed(fn(&Survey) -> Option<Checked>),
-    /// Judged by each frame of every session. `not_applicable` says why there is nothing to judge.
-    Watched {
-        frame: JudgeFrame,
-        not_applicable: fn(&Surface, &FrameCounts) -> Option<&'static str>,
-    },
+    /// Judged by each frame of every session. The second function says why there is nothing to
+    /// judge.
+    Watched(JudgeFrame, fn(&Surface, &SeenTypes) -> Option<&'static str>),
     /// Judged by sending requests.
     Tried(for<'a> fn(&'a Cx) -> Trying<'a>),
     /// Judged by sending requests, and by each frame of every session.
@@ -103,14 +96,14 @@ pub(crate) type JudgeFrame = fn(&ReceivedLine, &History) -> Option<Finding>;
 
 pub(crate) type Trying<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
 
-/// How many frames of each type all sessions received.
+/// The types of the frames that all sessions received.
 #[derive(Debug, Default)]
-pub(crate) struct FrameCounts(pub(crate) std::collections::HashMap<String, usize>);
+pub(crate) struct SeenTypes(pub(crate) HashSet<String>);
 
-impl FrameCounts {
+impl SeenTypes {
     /// Whether a frame of one of these types was received.
     pub(crate) fn any(&self, kinds: &[&str]) -> bool {
-        kinds.iter().any(|kind| self.0.contains_key(*kind))
+        kinds.iter().any(|kind| self.0.contains(*kind))
     }
 }
 
@@ -159,6 +152,12 @@ impl Fault {
             case: session.sent().to_vec(),
         }
     }
+
+    /// Puts a prefix before the message of the finding.
+    fn prefixed(mut self, prefix: impl Display) -> Self {
+        self.finding = self.finding.prefixed(prefix);
+        self
+    }
 }
 
 impl From<Fault> for Stop {
@@ -189,7 +188,7 @@ pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Viola
         return Vec::new();
     }
     let violation = |check: &'static Check| match check.run {
-        Run::Watched { frame, .. } | Run::TriedAndWatched(_, frame) => Some(Violation {
+        Run::Watched(frame, _) | Run::TriedAndWatched(_, frame) => Some(Violation {
             check: check.id,
             finding: frame(received, before)?,
         }),
@@ -200,7 +199,7 @@ pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Viola
 
 /// Returns why a line is invalid. Lines before `hello` belong to the survey.
 fn refusal<'a>(received: &'a ReceivedLine, before: &History) -> Option<&'a Refusal> {
-    let is_judged = received.is_text() && (before.hellos() > 0 || received.is("hello"));
+    let is_judged = received.is_text() && (before.hellos > 0 || received.is("hello"));
     received.frame.as_ref().err().filter(|_| is_judged)
 }
 
@@ -214,10 +213,16 @@ fn invalid<'a>(
     refusal(received, before).filter(|it| it.kind == RefusalKind::Invalid && of_type(it))
 }
 
+/// Returns a finding for an invalid frame of one of these types.
+fn invalid_frame(received: &ReceivedLine, before: &History, types: &[&str]) -> Option<Finding> {
+    let refusal = invalid(received, before, types)?;
+    Some(does_not_validate(received, refusal))
+}
+
 /// Creates a finding that marks the invalid part of a frame and gives a valid example.
 fn does_not_validate(received: &ReceivedLine, refusal: &Refusal) -> Finding {
     let pointer = (refusal.kind == RefusalKind::Invalid).then(|| refusal.pointer.clone());
-    let finding = Finding::new(refusal.to_string()).frame(received.shown(), pointer);
+    let finding = Finding::new(refusal.to_string()).frame(&received.shown, pointer);
     match refusal.frame_type.as_deref().and_then(example_of) {
         Some(example) => finding.hint(format!("valid example: {example}")),
         None => finding,
@@ -231,10 +236,13 @@ fn example_of(kind: &str) -> Option<String> {
     Some(document.schema.get("examples")?.get(0)?.to_string())
 }
 
+/// A check that passes with nothing to record.
+const PASS: Checked = Ok(Vec::new());
+
 /// Passes if there are no faults.
 pub(crate) fn broken(faults: Vec<Fault>) -> Checked {
     if faults.is_empty() {
-        Ok(Vec::new())
+        PASS
     } else {
         Err(Stop::Broken(faults))
     }

@@ -14,6 +14,8 @@ mod watch;
 
 use std::process::ExitCode;
 
+use zot_conform::Ask;
+
 use self::interrupt::block_on;
 use crate::args::{Args, Command};
 
@@ -32,19 +34,28 @@ pub(crate) fn act(args: Args) -> anyhow::Result<ExitCode> {
             tool,
             json,
             timing,
-        }) => once::call(&dir, tool, json.as_deref(), &timing),
+        }) => {
+            let args = once::object(json.as_deref())?;
+            once::ask(&dir, &Ask::Tool(tool, args), &timing)
+        }
         Some(Command::Invoke {
             dir,
             name,
             args,
             timing,
-        }) => once::command(&dir, &name, &args, &timing),
+        }) => {
+            let name = name.strip_prefix('/').unwrap_or(&name).to_owned();
+            once::ask(&dir, &Ask::Command(name, args.join(" ")), &timing)
+        }
         Some(Command::Intercept {
             dir,
             event,
             json,
             timing,
-        }) => once::intercept(&dir, event, json.as_deref(), &timing),
+        }) => {
+            let fields = once::object(json.as_deref())?;
+            once::ask(&dir, &Ask::Intercept(event, fields), &timing)
+        }
         Some(Command::Validate { from, file }) => Ok(validate::validate(from, &file)),
         Some(Command::Baseline { file, run }) => run::baseline(&file, &run),
         Some(Command::List { json }) => list::list(json),

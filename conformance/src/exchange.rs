@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 /// How much of a line is kept for reports.
-pub const SHOWN_BYTES: usize = 4096;
+pub(crate) const SHOWN_BYTES: usize = 4096;
 
 /// The sender of a frame.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

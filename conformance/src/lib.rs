@@ -4,7 +4,7 @@
 //! transcripts. It shares only the protocol's types with the real host: shared code would hide the
 //! host's mistakes.
 
-pub mod arguments;
+mod arguments;
 mod baseline;
 mod check;
 mod clean;
@@ -18,7 +18,7 @@ mod reply;
 mod report;
 mod runner;
 mod samples;
-pub mod session;
+mod session;
 mod shrink;
 mod stream;
 mod surface;
@@ -30,13 +30,12 @@ mod verdict;
 pub use baseline::Baseline;
 pub use check::{Check, Profile, catalogue, find};
 pub use clean::{console, visible};
-pub use exchange::{Action, Entry, Exchange, Party, SHOWN_BYTES};
+pub use exchange::{Action, Entry, Exchange, Party};
 pub use once::{Ask, observer, once};
 pub use play_extension::play_extension;
 pub use record::{HELP, LineError, LineOutcome, Recording};
 pub use replay_and_accept::replay_and_accept;
-pub use report::{Counts, Exit, Form, Look, Report};
-pub use runner::{NoProgress, Options, Progress, Selection, quoted, run};
+pub use report::{Counts, Exit, Form, Look, Report, wrap};
+pub use runner::{Options, Progress, Selection, quoted, run};
 pub use stream::{Sender, StreamFinding, StreamSummary, validate};
-pub use survey::Milestone;
 pub use verdict::{Finding, Level, Outcome, Verdict};

@@ -2,12 +2,13 @@
 
 use std::{sync::Arc, time::Duration};
 
-use serde_json::{Value, json};
-use zot_process::Spawner;
+use serde_json::json;
 use zot_protocol::{FromHost, Object, limits, validate};
 
 use crate::{
-    diagnose, samples,
+    diagnose,
+    reply::Reply,
+    samples,
     session::{Observer, ReceivedLine, Sink, Start},
     surface::Surface,
     survey::meet,
@@ -34,50 +35,37 @@ pub async fn once(
     startup: Option<Duration>,
     observer: Observer,
 ) -> Result<(), Box<Finding>> {
-    let how = Start {
-        spawner: Spawner::new().map_err(|error| Box::new(Finding::from_error(&error)))?,
-        confined: true,
-        scale,
-        observer: Some(observer),
-        directories: None,
-    };
-    let limit = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
+    let how = Start::new(scale, startup, Some(observer))?;
     let sink = Sink::default();
-    let (survey, session) = meet(target, &how, limit, &sink).await;
+    let (survey, session) = meet(target, &how, &sink).await;
     let Some(mut session) = session else {
         return Err(survey.into_problem());
     };
     registered(&survey.surface, ask)?;
     let id = session.new_id();
-    let (frame, reply, within) = match ask {
-        Ask::Tool(name, args) => {
-            let args = match args {
-                Some(args) => args.clone(),
-                None => smallest(&survey.surface, name)?,
-            };
-            let frame = samples::tool_call(&id, name, &args);
-            (frame, "tool_result", target.tool_limit())
-        }
-        Ask::Command(name, args) => {
-            let frame = samples::command(&id, name, args);
-            (frame, "command_response", limits::COMMAND)
-        }
-        Ask::Intercept(event, fields) => {
-            let frame = match fields {
-                Some(fields) => question(&id, event, fields)?,
-                None => samples::intercept(&id, event, "ls"),
-            };
-            (frame, "event_intercept_response", target.intercept_limit())
+    let frame = match ask {
+        Ask::Tool(name, Some(args)) => samples::tool_call(&id, name, args),
+        Ask::Tool(name, None) => samples::tool_call(&id, name, &smallest(&survey.surface, name)?),
+        Ask::Command(name, args) => samples::command(&id, name, args),
+        Ask::Intercept(event, None) => samples::intercept(&id, event, "ls"),
+        Ask::Intercept(event, Some(fields)) => {
+            let frame = samples::intercept_with(&id, event, fields.clone());
+            validate::value::<FromHost>(&frame).map_err(|refusal| {
+                Finding::new(format!("invalid request: {refusal}"))
+                    .hint(format!("example: {}", samples::intercept("1", event, "ls")))
+            })?;
+            frame
         }
     };
-    let within = within.mul_f64(scale);
+    let reply = Reply::to(&frame).expect("each of these frames is a request");
+    let within = reply.limit(target).mul_f64(scale);
     let answered = match session.send(&frame).await {
-        Ok(()) => session.reply(reply, &id, within).await.map(drop),
+        Ok(()) => session.reply(reply.kind, &id, within).await.map(drop),
         Err(wait_error) => Err(wait_error),
     };
     if let Err(wait_error) = answered {
-        let came = |received: &ReceivedLine| received.is(reply) && received.id() == Some(&id);
-        let what = format!("`{reply}`");
+        let came = |received: &ReceivedLine| received.is(reply.kind) && received.id() == Some(&id);
+        let what = format!("`{}`", reply.kind);
         let finding = diagnose::missing_reply(&mut session, target, wait_error, &what, came).await;
         return Err(Box::new(finding));
     }
@@ -86,13 +74,8 @@ pub async fn once(
     session.exit(limits::SHUTDOWN_GRACE).await;
     drop(session);
     how.spawner.idle().await;
-    let mut collected = sink
-        .lock()
-        .unwrap_or_else(std::sync::PoisonError::into_inner);
-    match collected.violations.drain(..).next() {
-        Some(violation) => Err(Box::new(violation.finding)),
-        None => Ok(()),
-    }
+    let violation = sink.lock().violations.drain(..).next();
+    violation.map_or(Ok(()), |violation| Err(Box::new(violation.finding)))
 }
 
 /// Reports a name that is not registered, and lists the ones that are.
@@ -128,20 +111,6 @@ fn smallest(surface: &Surface, name: &str) -> Result<Object, Box<Finding>> {
         let what = format!("cannot generate arguments for `{name}`: {why}");
         Box::new(Finding::new(what).hint("pass them as JSON after the name"))
     })
-}
-
-fn question(id: &str, event: &str, fields: &Object) -> Result<Value, Box<Finding>> {
-    let mut frame = json!({"type": "event_intercept", "id": id, "event": event});
-    if let Value::Object(frame) = &mut frame {
-        frame.extend(fields.clone());
-    }
-    match validate::value::<FromHost>(&frame) {
-        Ok(()) => Ok(frame),
-        Err(refusal) => Err(Box::new(
-            Finding::new(format!("invalid request: {refusal}"))
-                .hint(format!("example: {}", samples::intercept("1", event, "ls"))),
-        )),
-    }
 }
 
 /// Wraps a function as an [`Observer`].

@@ -12,7 +12,7 @@ use zot_protocol::{FromHost, validate};
 use crate::{
     diagnose,
     surface::text,
-    transcript::{Bindings, Pattern, Place, Places, Step, Transcript, Verb, sample},
+    transcript::{Bindings, Pattern, Places, Step, Transcript, Verb, sample},
     verdict::Finding,
 };
 
@@ -74,7 +74,7 @@ where
     async fn step(&mut self, step: &Step) -> io::Result<GoesOn> {
         match &step.verb {
             Verb::UseHandshake => return self.handshake(step.line).await,
-            Verb::Send(template) => return self.hears(step.line, &template.to_pattern()).await,
+            Verb::Send(template) => return self.hears(step.line, template.as_pattern()).await,
             Verb::Expect(expect) => self.says_what_fits(&expect.frame).await?,
             Verb::Unordered { expects, .. } => {
                 for expect in expects {
@@ -152,7 +152,9 @@ where
             return Ok(None);
         };
         if text(&frame, "type") == "hello_ack" {
-            self.learn_places(&frame);
+            let mut places = Places::default();
+            places.learn(&frame);
+            self.bindings = Bindings::new(places);
         }
         let Err(mismatch) = expected.matches(&frame, &mut self.bindings) else {
             return Ok(Some(()));
@@ -263,18 +265,7 @@ where
         Ok(())
     }
 
-    fn learn_places(&mut self, ack: &Value) {
-        let mut places = Places::default();
-        for place in [Place::Cwd, Place::ExtensionDir, Place::DataDir] {
-            if let Some(path) = ack.get(place.name()).and_then(Value::as_str) {
-                places.set(place, path);
-            }
-        }
-        self.bindings = Bindings::new(places);
-    }
-
-    fn found(&mut self, line: usize, mut finding: Finding) {
-        finding.what = format!("{}:{line}: {}", self.label, finding.what);
-        (self.report)(finding);
+    fn found(&mut self, line: usize, finding: Finding) {
+        (self.report)(finding.prefixed(format_args!("{}:{line}", self.label)));
     }
 }

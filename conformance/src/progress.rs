@@ -4,14 +4,15 @@ use std::{
     collections::BTreeMap,
     io::{IsTerminal, Write, stderr},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
 
-use zot_conform::{Outcome, Progress};
+use parking_lot::Mutex;
+use zot_conform::Progress;
 
 /// Delay before the line is shown.
 const QUIET: Duration = Duration::from_millis(300);
@@ -20,13 +21,16 @@ const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '�
 
 /// The progress line and the thread that draws it.
 pub(crate) struct ProgressLine {
-    state: Arc<Mutex<State>>,
     over: Arc<AtomicBool>,
     thread: Option<thread::JoinHandle<()>>,
 }
 
+/// Shared with the thread that draws the line.
 #[derive(Default)]
-struct State {
+struct Reporter(Mutex<RunProgress>);
+
+#[derive(Default)]
+struct RunProgress {
     all: usize,
     done: usize,
     running: BTreeMap<String, Instant>,
@@ -35,21 +39,13 @@ struct State {
 impl ProgressLine {
     /// Starts drawing if stderr is a terminal.
     pub(crate) fn start() -> (Self, Arc<dyn Progress>) {
-        let state = Arc::new(Mutex::new(State::default()));
+        let reporter = Arc::new(Reporter::default());
         let over = Arc::new(AtomicBool::new(false));
         let thread = stderr().is_terminal().then(|| {
-            let (state, over) = (Arc::clone(&state), Arc::clone(&over));
-            thread::spawn(move || draw(&state, &over))
+            let (reporter, over) = (Arc::clone(&reporter), Arc::clone(&over));
+            thread::spawn(move || draw(&reporter, &over))
         });
-        let reporter = Arc::new(Reporter(Arc::clone(&state)));
-        (
-            Self {
-                state,
-                over,
-                thread,
-            },
-            reporter,
-        )
+        (Self { over, thread }, reporter)
     }
 
     /// Removes the line.
@@ -59,11 +55,10 @@ impl ProgressLine {
             // A panic in this thread must not lose the report.
             let _ = thread.join();
         }
-        lock(&self.state).running.clear();
     }
 }
 
-fn draw(state: &Mutex<State>, over: &AtomicBool) {
+fn draw(reporter: &Reporter, over: &AtomicBool) {
     let began = Instant::now();
     let mut drawn = false;
     for beat in 0.. {
@@ -73,7 +68,7 @@ fn draw(state: &Mutex<State>, over: &AtomicBool) {
         }
         if began.elapsed() > QUIET {
             drawn = true;
-            let line = line(&lock(state), beat);
+            let line = line(&reporter.0.lock(), beat);
             let _ = write!(stderr(), "\r\x1b[2K{line}").and_then(|()| stderr().flush());
         }
     }
@@ -82,7 +77,7 @@ fn draw(state: &Mutex<State>, over: &AtomicBool) {
     }
 }
 
-fn line(state: &State, beat: usize) -> String {
+fn line(state: &RunProgress, beat: usize) -> String {
     let spinner = SPINNER[beat % SPINNER.len()];
     if state.all == 0 {
         return format!("{spinner} starting");
@@ -94,24 +89,18 @@ fn line(state: &State, beat: usize) -> String {
     format!("{spinner} {}/{}{waits}", state.done, state.all)
 }
 
-fn lock(state: &Mutex<State>) -> MutexGuard<'_, State> {
-    state.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-struct Reporter(Arc<Mutex<State>>);
-
 impl Progress for Reporter {
     fn add_total(&self, checks: usize) {
-        lock(&self.0).all += checks;
+        self.0.lock().all += checks;
     }
 
     fn started(&self, id: &str) {
-        lock(&self.0).running.insert(id.to_owned(), Instant::now());
+        self.0.lock().running.insert(id.to_owned(), Instant::now());
     }
 
-    fn finished(&self, outcome: &Outcome) {
-        let mut state = lock(&self.0);
+    fn finished(&self, id: &str) {
+        let mut state = self.0.lock();
         state.done += 1;
-        state.running.remove(&outcome.id);
+        state.running.remove(id);
     }
 }

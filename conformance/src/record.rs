@@ -2,10 +2,7 @@
 
 mod line;
 
-use std::{
-    sync::PoisonError,
-    time::{Duration, Instant},
-};
+use std::time::{Duration, Instant};
 
 use serde_json::json;
 use zot_process::Spawner;
@@ -15,7 +12,7 @@ use crate::{
     Party, diagnose,
     reply::Reply,
     samples,
-    session::{Observer, ReceivedLine, Session, Sink, Start, WaitError},
+    session::{Observer, ReceivedLine, Session, Sink, Start, Violation, WaitError},
     surface::Surface,
     survey::meet,
     target::Target,
@@ -77,16 +74,9 @@ impl Recording {
         startup: Option<Duration>,
         observer: Option<Observer>,
     ) -> Result<Self, Box<Finding>> {
-        let start = Start {
-            spawner: Spawner::new().map_err(|error| Box::new(Finding::from_error(&error)))?,
-            confined: true,
-            scale,
-            observer,
-            directories: None,
-        };
-        let limit = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
+        let start = Start::new(scale, startup, observer)?;
         let sink = Sink::default();
-        let (survey, session) = meet(&target, &start, limit, &sink).await;
+        let (survey, session) = meet(&target, &start, &sink).await;
         let Some(mut session) = session else {
             return Err(survey.into_problem());
         };
@@ -113,7 +103,7 @@ impl Recording {
         let hello = self.session.received().iter().position(|it| it.is("hello"));
         self.recorded = hello.unwrap_or_default();
         if let Some(hello) = self.session.received().get(self.recorded) {
-            let (value, at) = (hello.value().clone(), hello.at);
+            let (value, at) = (hello.value.clone(), hello.at);
             self.recorder.frame(Party::Extension, &value, at);
             self.recorded += 1;
             let ack = samples::hello_ack(&self.session, &self.target);
@@ -124,15 +114,9 @@ impl Recording {
 
     /// Sends the frame for a line and waits until its effects have arrived.
     pub async fn run_line(&mut self, line: &str) -> Result<LineOutcome, LineError> {
-        let sent = self.send(line).await?;
-        let Some(reply) = sent else {
-            return Ok(LineOutcome::Done);
-        };
-        let Sent::Frame(reply) = reply else {
-            return Ok(match reply {
-                Sent::Help => LineOutcome::Help,
-                _ => LineOutcome::Ended,
-            });
+        let reply = match self.send(line).await? {
+            Sent::Nothing(outcome) => return Ok(outcome),
+            Sent::Frame(reply) => reply,
         };
         if let Some((reply, id)) = reply {
             let within = self.session.scaled(reply.limit(&self.target));
@@ -164,15 +148,14 @@ impl Recording {
     /// Sends the frame for a line. [`Self::record_incoming`] records what arrives.
     pub async fn send_line(&mut self, line: &str) -> Result<LineOutcome, LineError> {
         Ok(match self.send(line).await? {
-            Some(Sent::Help) => LineOutcome::Help,
-            Some(Sent::End) => LineOutcome::Ended,
-            _ if self.ended => {
+            Sent::Nothing(outcome) => outcome,
+            Sent::Frame(_) if self.ended => {
                 // Also record what the extension sends while it exits.
                 self.session.listen(EXIT_TIMEOUT).await;
                 self.catch_up();
                 LineOutcome::Ended
             }
-            _ => LineOutcome::Done,
+            Sent::Frame(_) => LineOutcome::Done,
         })
     }
 
@@ -184,23 +167,23 @@ impl Recording {
         }
     }
 
-    async fn send(&mut self, line: &str) -> Result<Option<Sent>, LineError> {
-        let read = ScriptLine::read(line, &self.surface).map_err(LineError::Refused)?;
+    async fn send(&mut self, line: &str) -> Result<Sent, LineError> {
         let id = self.session.new_id();
+        let read = ScriptLine::read(line, &self.surface, &id).map_err(LineError::Refused)?;
         let frame = match read {
-            ScriptLine::Nothing => return Ok(None),
-            ScriptLine::Help => return Ok(Some(Sent::Help)),
-            ScriptLine::End => return Ok(Some(Sent::End)),
+            ScriptLine::Nothing => return Ok(Sent::Nothing(LineOutcome::Done)),
+            ScriptLine::Help => return Ok(Sent::Nothing(LineOutcome::Help)),
+            ScriptLine::End => return Ok(Sent::Nothing(LineOutcome::Ended)),
             ScriptLine::Wait(during) => {
                 self.session.listen(during).await;
                 self.catch_up();
-                return Ok(None);
+                return Ok(Sent::Nothing(LineOutcome::Done));
             }
-            ScriptLine::Frame(template) => {
+            ScriptLine::Template(template) => {
                 let filled = template.fill(&mut self.bindings);
                 filled.map_err(|error| LineError::Refused(error.to_string()))?
             }
-            ScriptLine::Short(short) => short.frame(&id),
+            ScriptLine::Frame(frame) => frame,
         };
         line::valid(&frame).map_err(LineError::Refused)?;
         self.catch_up();
@@ -215,7 +198,7 @@ impl Recording {
             return Err(self.missing_reply(wait_error, &reply, "").await);
         }
         let id = frame["id"].as_str().unwrap_or_default().to_owned();
-        Ok(Some(Sent::Frame(Reply::to(&frame).map(|it| (it, id)))))
+        Ok(Sent::Frame(Reply::to(&frame).map(|it| (it, id))))
     }
 
     async fn missing_reply(&mut self, wait_error: WaitError, reply: &Reply, id: &str) -> LineError {
@@ -231,9 +214,9 @@ impl Recording {
     fn catch_up(&mut self) {
         for received in &self.session.received()[self.recorded..] {
             // Lines that are not frames are reported by `finish`.
-            if received.value().is_object() {
+            if received.value.is_object() {
                 self.recorder
-                    .frame(Party::Extension, received.value(), received.at);
+                    .frame(Party::Extension, &received.value, received.at);
             }
         }
         self.recorded = self.session.received().len();
@@ -252,21 +235,17 @@ impl Recording {
         let transcript = self.recorder.finish();
         drop(self.session);
         self.spawner.idle().await;
-        let mut collected = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
-        let broken = collected.violations.drain(..).map(|violation| {
-            let mut finding = violation.finding;
-            finding.what = format!("{}: {}", violation.check, finding.what);
-            finding
-        });
+        let violations = std::mem::take(&mut self.sink.lock().violations);
+        let broken = violations.into_iter().map(Violation::into_finding);
         (transcript, broken.collect())
     }
 }
 
+/// What was sent for a line.
 enum Sent {
-    /// A sent frame, and the reply it expects with its id.
+    Nothing(LineOutcome),
+    /// A frame; the reply it expects and its id.
     Frame(Option<(Reply, String)>),
-    Help,
-    End,
 }
 
 /// Returns the values of environment variables with names that suggest a secret.

@@ -1,8 +1,6 @@
 //! Replays a transcript and updates it with what the extension sends now.
 
-use std::{sync::PoisonError, time::Duration};
-
-use zot_process::Spawner;
+use std::time::Duration;
 
 use crate::{
     session::{Observer, Sink, Start},
@@ -24,15 +22,8 @@ pub async fn replay_and_accept(
     startup: Option<Duration>,
     observer: Option<Observer>,
 ) -> Result<String, Box<Finding>> {
-    let start = Start {
-        spawner: Spawner::new().map_err(|error| Box::new(Finding::from_error(&error)))?,
-        confined: true,
-        scale,
-        observer,
-        directories: None,
-    };
-    let hello = startup.unwrap_or(target.hello_limit()).mul_f64(scale);
-    let met = survey(target, &start, hello, &Sink::default()).await;
+    let start = Start::new(scale, startup, observer)?;
+    let met = survey(target, &start, &Sink::default()).await;
     if met.registered().is_none() {
         return Err(met.into_problem());
     }
@@ -46,7 +37,6 @@ pub async fn replay_and_accept(
         target,
         start: &start,
         surface: &met.surface,
-        hello,
     };
     let sink = Sink::default();
     let label = script.path.display().to_string();
@@ -61,11 +51,8 @@ pub async fn replay_and_accept(
         return Err(Box::new(finding));
     }
     // Do not accept frames that break a rule.
-    let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some(violation) = collected.violations.drain(..).next() {
-        let mut finding = violation.finding;
-        finding.what = format!("{}: {}", violation.check, finding.what);
-        return Err(Box::new(finding));
+    if let Some(violation) = sink.lock().violations.drain(..).next() {
+        return Err(Box::new(violation.into_finding()));
     }
     Ok(accept_text(
         &script.text,

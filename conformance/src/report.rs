@@ -17,6 +17,10 @@ use std::{
     time::Duration,
 };
 
+use serde::Serialize;
+
+pub use wrap::wrap;
+
 use crate::verdict::{Level, Outcome, Verdict};
 
 /// A finished run.
@@ -45,7 +49,7 @@ pub struct Report {
 }
 
 /// The count of each verdict.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize)]
 pub struct Counts {
     /// Rules that hold.
     pub pass: usize,

@@ -17,23 +17,22 @@ use tokio::{
     sync::{Semaphore, watch},
     task::JoinSet,
 };
-use zot_process::Spawner;
 
 use crate::{
     check::{Check, Cx, Known, Plan, Profile, REACHES, Run, Stop, catalogue},
     report::Report,
-    session::{Collected, Observer, Sink, Start},
+    session::{Observer, Sink, Start},
     shrink,
     survey::{Survey, survey},
     target::{Target, Unstartable},
     transcript::Script,
-    verdict::{Outcome, Verdict},
+    verdict::Verdict,
 };
 
 pub use repeat::quoted;
 pub use selection::Selection;
 
-use results::{Results, Tried, failure, judged, outcome};
+use results::{Results, Tried, failure, judged};
 
 /// The options of a run.
 #[derive(Clone)]
@@ -62,45 +61,15 @@ pub struct Options {
     pub store: Option<PathBuf>,
 }
 
-impl Default for Options {
-    fn default() -> Self {
-        Self {
-            profile: Profile::default(),
-            seed: 0,
-            scale: 1.0,
-            startup: None,
-            jobs: 8,
-            selection: Selection::default(),
-            strict: false,
-            keep_going: false,
-            observer: None,
-            transcripts: Vec::new(),
-            store: None,
-        }
-    }
-}
-
 /// Receives the progress of a run.
 pub trait Progress: Send + Sync {
     /// Adds to the number of checks to run.
-    fn add_total(&self, checks: usize) {
-        let _ = checks;
-    }
+    fn add_total(&self, checks: usize);
     /// A check has started.
-    fn started(&self, id: &str) {
-        let _ = id;
-    }
+    fn started(&self, id: &str);
     /// A check has finished.
-    fn finished(&self, outcome: &Outcome) {
-        let _ = outcome;
-    }
+    fn finished(&self, id: &str);
 }
-
-/// Ignores progress.
-#[derive(Debug, Clone, Copy)]
-pub struct NoProgress;
-
-impl Progress for NoProgress {}
 
 /// Runs the selected checks, then replays the selected transcripts.
 pub async fn run(
@@ -123,19 +92,11 @@ pub async fn run(
         fault: None,
         stale: Vec::new(),
     };
-    let start = Start {
-        spawner: Spawner::new()?,
-        confined: true,
-        scale: options.scale,
-        observer: options.observer.clone(),
-        directories: None,
-    };
+    let start = Start::new(options.scale, options.startup, options.observer.clone())?;
     let sink = Sink::default();
     let (target, survey) = match target {
         Ok(target) => {
-            let limit = options.startup.unwrap_or(target.hello_limit());
-            let limit = limit.mul_f64(options.scale);
-            let survey = survey(&target, &start, limit, &sink).await;
+            let survey = survey(&target, &start, &sink).await;
             (Some(target), survey)
         }
         Err(why) => (None, Survey::unstartable(&why)),
@@ -156,7 +117,6 @@ pub async fn run(
             profile: options.profile,
             seed: options.seed,
             start: start.clone(),
-            startup: options.startup,
             store: options.store.clone(),
             known: Known::default(),
         });
@@ -246,7 +206,8 @@ async fn try_all(
                     Some(Verdict::BlockedBy(root)) => root.clone(),
                     _ => (*id).to_owned(),
                 };
-                return (check, blocked_by(root), Sink::default());
+                let tried = Tried::new(Verdict::BlockedBy(root), Vec::new(), Duration::ZERO);
+                return (check, tried, Sink::default());
             }
             let _slot = slots.acquire().await;
             progress.started(check.id);
@@ -269,7 +230,7 @@ async fn try_all(
                 continue;
             }
         };
-        tried.collected = results.take_in(check.id, &sink);
+        tried.exchanges = results.take_in(check.id, &sink);
         if let Some(end) = ends.get(check.id) {
             let broke = results.findings.contains_key(check.id);
             let verdict = if broke {
@@ -279,14 +240,7 @@ async fn try_all(
             };
             end.send_replace(Some(verdict));
         }
-        let outcome = outcome(
-            check,
-            tried.verdict.clone(),
-            Vec::new(),
-            tried.took,
-            Vec::new(),
-        );
-        progress.finished(&outcome);
+        progress.finished(check.id);
         results.tried.insert(check.id, tried);
     }
     fault
@@ -308,7 +262,7 @@ fn chosen(options: &Options) -> Vec<&'static Check> {
     let mut ids: Vec<&str> = selected_checks(&options.selection)
         .map(|check| check.id)
         .collect();
-    let watched = |check: &Check| matches!(check.run, Run::Watched { .. });
+    let watched = |check: &Check| matches!(check.run, Run::Watched(..));
     if selected_checks(&options.selection).any(watched) {
         // Without requests there are no frames to judge.
         ids.extend(REACHES);
@@ -345,21 +299,7 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
         faults.insert(0, shrunk.into());
     }
     let (verdict, findings) = judged(check, checked);
-    Tried {
-        verdict,
-        findings,
-        took: began.elapsed(),
-        collected: Collected::default(),
-    }
-}
-
-fn blocked_by(id: String) -> Tried {
-    Tried {
-        verdict: Verdict::BlockedBy(id),
-        findings: Vec::new(),
-        took: Duration::ZERO,
-        collected: Collected::default(),
-    }
+    Tried::new(verdict, findings, began.elapsed())
 }
 
 #[cfg(test)]

@@ -34,7 +34,6 @@ pub(crate) enum EventFields {
 
 /// An event. Unknown events have no payload.
 pub(crate) fn event(name: &str, fields: EventFields) -> Value {
-    let mut frame = json!({"type": "event", "event": name});
     let all = fields == EventFields::All;
     let payload = match name {
         "session_end" => json!({"reason": "clear"}),
@@ -55,13 +54,16 @@ pub(crate) fn event(name: &str, fields: EventFields) -> Value {
         "compact" => json!({"summary": "They spoke of the weather."}),
         _ => json!({}),
     };
-    extend(&mut frame, payload);
-    frame
+    event_with(name, payload)
+}
+
+/// An event with these fields.
+pub(crate) fn event_with(name: &str, fields: impl Into<Value>) -> Value {
+    with_fields(json!({"type": "event", "event": name}), fields.into())
 }
 
 /// An interception request. `text` is used for the text fields.
 pub(crate) fn intercept(id: &str, name: &str, text: &str) -> Value {
-    let mut frame = json!({"type": "event_intercept", "id": id, "event": name});
     let payload = match name {
         "tool_call" => {
             json!({"tool_id": "toolu_1", "tool_name": "bash", "tool_args": {"command": text}})
@@ -77,8 +79,15 @@ pub(crate) fn intercept(id: &str, name: &str, text: &str) -> Value {
         }
         _ => json!({}),
     };
-    extend(&mut frame, payload);
-    frame
+    intercept_with(id, name, payload)
+}
+
+/// An interception request with these fields.
+pub(crate) fn intercept_with(id: &str, name: &str, fields: impl Into<Value>) -> Value {
+    with_fields(
+        json!({"type": "event_intercept", "id": id, "event": name}),
+        fields.into(),
+    )
 }
 
 /// A tool call.
@@ -91,10 +100,11 @@ pub(crate) fn command(id: &str, name: &str, args: &str) -> Value {
     json!({"type": "command_invoked", "id": id, "name": name, "args": args})
 }
 
-fn extend(frame: &mut Value, payload: Value) {
-    if let (Value::Object(frame), Value::Object(payload)) = (frame, payload) {
-        frame.extend(payload);
+fn with_fields(mut frame: Value, fields: Value) -> Value {
+    if let (Value::Object(frame), Value::Object(fields)) = (&mut frame, fields) {
+        frame.extend(fields);
     }
+    frame
 }
 
 #[cfg(test)]

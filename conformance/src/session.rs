@@ -5,11 +5,12 @@ mod pipes;
 mod received_line;
 
 use std::{
-    collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    collections::HashSet,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use serde_json::Value;
 use tempfile::TempDir;
 use tokio::{
@@ -21,9 +22,9 @@ use tokio::{
 use zot_process::{Exit, Process, SpawnError, Spawner};
 use zot_protocol::{FromHost, validate};
 
-pub use history::History;
+pub(crate) use history::History;
 pub(crate) use history::{Panel, REPLIES};
-pub use received_line::ReceivedLine;
+pub(crate) use received_line::ReceivedLine;
 
 use self::pipes::{Arrival, Reader, Stderr};
 use crate::{
@@ -45,47 +46,80 @@ const ENTRIES: usize = 20_000;
 
 /// A rule that a frame broke.
 #[derive(Debug, Clone)]
-pub struct Violation {
+pub(crate) struct Violation {
     /// The check whose rule it is.
-    pub check: &'static str,
+    pub(crate) check: &'static str,
     /// What is wrong with the frame.
-    pub finding: Finding,
+    pub(crate) finding: Finding,
+}
+
+impl Violation {
+    /// Returns the finding with the check's id before its text.
+    pub(crate) fn into_finding(self) -> Finding {
+        self.finding.prefixed(self.check)
+    }
 }
 
 /// What all sessions of a check collect.
 #[derive(Debug, Default)]
-pub struct Collected {
+pub(crate) struct Collected {
     /// One per process.
-    pub exchanges: Vec<Exchange>,
+    pub(crate) exchanges: Vec<Exchange>,
     /// The rules that frames broke.
-    pub violations: Vec<Violation>,
-    /// The number of frames of each type; `image` and `panel` count parts of other frames.
-    pub seen: HashMap<String, usize>,
+    pub(crate) violations: Vec<Violation>,
+    /// The types of the frames; `image` and `panel` for parts of other frames.
+    pub(crate) seen: HashSet<String>,
 }
 
 /// Where sessions store what they collected when they end.
-pub type Sink = Arc<Mutex<Collected>>;
+pub(crate) type Sink = Arc<Mutex<Collected>>;
 
 /// Called for every entry of an exchange as it happens.
-pub type Observer = Arc<dyn Fn(&Entry) + Send + Sync>;
+pub(crate) type Observer = Arc<dyn Fn(&Entry) + Send + Sync>;
 
 /// How a process is started.
 #[derive(Clone)]
-pub struct Start {
+pub(crate) struct Start {
     /// Spawns the process.
-    pub spawner: Spawner,
+    pub(crate) spawner: Spawner,
     /// Whether the manifest's permissions are enforced, as `zot` does.
-    pub confined: bool,
+    pub(crate) confined: bool,
     /// Multiplies the harness's timeouts.
-    pub scale: f64,
+    pub(crate) scale: f64,
+    /// The timeout for `hello`; `None` uses the manifest's or the protocol's.
+    pub(crate) startup: Option<Duration>,
     /// Called for every entry of an exchange as it happens.
-    pub observer: Option<Observer>,
+    pub(crate) observer: Option<Observer>,
     /// The directories of an earlier process; `None` creates new ones.
-    pub directories: Option<Arc<TempDir>>,
+    pub(crate) directories: Option<Arc<TempDir>>,
+}
+
+impl Start {
+    /// Starts each process as `zot` does, in new directories.
+    pub(crate) fn new(
+        scale: f64,
+        startup: Option<Duration>,
+        observer: Option<Observer>,
+    ) -> std::io::Result<Self> {
+        Ok(Self {
+            spawner: Spawner::new()?,
+            confined: true,
+            scale,
+            startup,
+            observer,
+            directories: None,
+        })
+    }
+
+    /// The scaled timeout for `hello`.
+    pub(crate) fn hello_limit(&self, target: &Target) -> Duration {
+        let limit = self.startup.unwrap_or(target.hello_limit());
+        limit.mul_f64(self.scale)
+    }
 }
 
 /// A running process of the extension.
-pub struct Session {
+pub(crate) struct Session {
     process: Process,
     stdin: Option<ChildStdin>,
     arrivals: UnboundedReceiver<Arrival>,
@@ -97,8 +131,6 @@ pub struct Session {
     /// The frames sent since the handshake, except large ones.
     sent: Vec<Value>,
     received: Vec<ReceivedLine>,
-    /// How many of `received` [`Session::next`] has returned.
-    taken: usize,
     history: History,
     violations: Vec<Violation>,
     exchange: Exchange,
@@ -113,7 +145,7 @@ pub struct Session {
 
 /// Why the extension did not send the expected line.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum WaitError {
+pub(crate) enum WaitError {
     /// The process has exited.
     Exited(Exit),
     /// The process is running, but closed its stdout.
@@ -128,7 +160,11 @@ pub enum WaitError {
 
 impl Session {
     /// Starts a process with temporary directories as its `cwd` and `data_dir`.
-    pub async fn start(target: &Target, how: &Start, sink: Sink) -> Result<Self, SpawnError> {
+    pub(crate) async fn start(
+        target: &Target,
+        how: &Start,
+        sink: Sink,
+    ) -> Result<Self, SpawnError> {
         let directories = match &how.directories {
             Some(directories) => Arc::clone(directories),
             None => new_directories().map_err(|source| SpawnError::Other {
@@ -154,7 +190,6 @@ impl Session {
             started,
             sent: Vec::new(),
             received: Vec::new(),
-            taken: 0,
             history: History::default(),
             violations: Vec::new(),
             exchange: Exchange::default(),
@@ -168,32 +203,32 @@ impl Session {
     }
 
     /// Leaves `call_tool` to the caller.
-    pub fn leave_calls(&mut self) {
+    pub(crate) fn leave_calls(&mut self) {
         self.answers_calls = false;
     }
 
     /// The user's working directory.
-    pub fn cwd(&self) -> std::path::PathBuf {
+    pub(crate) fn cwd(&self) -> std::path::PathBuf {
         self.directories.path().join("cwd")
     }
 
     /// The extension's data directory.
-    pub fn data_dir(&self) -> std::path::PathBuf {
+    pub(crate) fn data_dir(&self) -> std::path::PathBuf {
         self.directories.path().join("data")
     }
 
     /// The directories, for starting another process with the same data.
-    pub fn directories(&self) -> Arc<TempDir> {
+    pub(crate) fn directories(&self) -> Arc<TempDir> {
         Arc::clone(&self.directories)
     }
 
     /// Scales one of the harness's timeouts.
-    pub fn scaled(&self, duration: Duration) -> Duration {
+    pub(crate) fn scaled(&self, duration: Duration) -> Duration {
         duration.mul_f64(self.scale)
     }
 
     /// Returns a new request id. All ids have the same length, so that frames look the same in every run.
-    pub fn new_id(&mut self) -> String {
+    pub(crate) fn new_id(&mut self) -> String {
         self.minted += 1;
         format!("c{:06x}-{}", self.process.id(), self.minted)
     }
@@ -203,7 +238,7 @@ impl Session {
     /// # Panics
     ///
     /// If the frame is invalid, which is a bug in the harness.
-    pub async fn send(&mut self, frame: &Value) -> Result<(), WaitError> {
+    pub(crate) async fn send(&mut self, frame: &Value) -> Result<(), WaitError> {
         if let Err(refusal) = validate::value::<FromHost>(frame) {
             panic!("zot-conform made an invalid frame: {refusal}\n{frame}");
         }
@@ -211,7 +246,7 @@ impl Session {
     }
 
     /// Sends a frame without validating it.
-    pub async fn send_as_is(&mut self, frame: &Value) -> Result<(), WaitError> {
+    pub(crate) async fn send_as_is(&mut self, frame: &Value) -> Result<(), WaitError> {
         self.history.sent(frame);
         let mut line = frame.to_string();
         if self.sent.len() < SENT && line.len() < SENT_BYTES {
@@ -223,22 +258,22 @@ impl Session {
     }
 
     /// The frames sent since the handshake.
-    pub fn sent(&self) -> &[Value] {
+    pub(crate) fn sent(&self) -> &[Value] {
         &self.sent
     }
 
     /// Forgets the frames sent so far, at the end of the handshake.
-    pub fn forget_sent(&mut self) {
+    pub(crate) fn forget_sent(&mut self) {
         self.sent.clear();
     }
 
     /// Records a frame that is about to be sent as bytes.
-    pub fn announce(&mut self, frame: &Value) {
+    pub(crate) fn announce(&mut self, frame: &Value) {
         self.history.sent(frame);
     }
 
     /// Sends raw bytes.
-    pub async fn send_raw(&mut self, bytes: &[u8]) -> Result<(), WaitError> {
+    pub(crate) async fn send_raw(&mut self, bytes: &[u8]) -> Result<(), WaitError> {
         let text = String::from_utf8_lossy(bytes);
         let text = text.strip_suffix('\n').unwrap_or(&text);
         self.remember(Party::Host, line_action(text));
@@ -272,18 +307,8 @@ impl Session {
         }
     }
 
-    /// Waits for the next line that this function has not returned yet.
-    pub async fn next(&mut self, within: Duration) -> Result<&ReceivedLine, WaitError> {
-        let deadline = Instant::now() + within;
-        while self.taken >= self.received.len() {
-            self.receive(deadline, within).await?;
-        }
-        self.taken += 1;
-        Ok(&self.received[self.taken - 1])
-    }
-
     /// Returns the index of the first line from `from` on that matches, waiting for it if necessary.
-    pub async fn find(
+    pub(crate) async fn find(
         &mut self,
         from: usize,
         within: Duration,
@@ -303,7 +328,7 @@ impl Session {
     }
 
     /// Waits for a reply of this type and id.
-    pub async fn reply(
+    pub(crate) async fn reply(
         &mut self,
         kind: &str,
         id: &str,
@@ -315,13 +340,13 @@ impl Session {
     }
 
     /// Reads lines for a while.
-    pub async fn listen(&mut self, during: Duration) {
+    pub(crate) async fn listen(&mut self, during: Duration) {
         let deadline = Instant::now() + during;
         while self.receive(deadline, during).await.is_ok() {}
     }
 
     /// All lines received so far.
-    pub fn received(&self) -> &[ReceivedLine] {
+    pub(crate) fn received(&self) -> &[ReceivedLine] {
         &self.received
     }
 
@@ -367,7 +392,7 @@ impl Session {
     }
 
     /// Stops or resumes reading stdout.
-    pub fn stall(&mut self, stalled: bool) {
+    pub(crate) fn stall(&mut self, stalled: bool) {
         self.reader.stall(stalled);
         let note = if stalled {
             "stopped reading"
@@ -378,26 +403,26 @@ impl Session {
     }
 
     /// Stops reading stdout for a while. Returns immediately.
-    pub fn stall_for(&mut self, during: Duration) {
+    pub(crate) fn stall_for(&mut self, during: Duration) {
         self.reader.stall_for(during);
         let note = format!("stopped reading for {during:?}");
         self.remember(Party::Host, Action::Note(note));
     }
 
     /// Makes the stdout pipe as small as the system allows.
-    pub fn narrow(&self) {
+    pub(crate) fn narrow(&self) {
         self.reader.narrow();
     }
 
     /// Closes stdin.
-    pub fn close_stdin(&mut self) {
+    pub(crate) fn close_stdin(&mut self) {
         if self.stdin.take().is_some() {
             self.remember(Party::Host, Action::Note("closed stdin".to_owned()));
         }
     }
 
     /// Sends a signal to the process.
-    pub fn signal(&mut self, signal: rustix::process::Signal, name: &str) {
+    pub(crate) fn signal(&mut self, signal: rustix::process::Signal, name: &str) {
         self.remember(Party::Host, Action::Note(name.to_owned()));
         #[cfg(target_os = "linux")]
         if let Some(handle) = &self.handle {
@@ -413,7 +438,7 @@ impl Session {
     }
 
     /// Waits for the exit, and reads lines until then.
-    pub async fn exit(&mut self, within: Duration) -> Option<Exit> {
+    pub(crate) async fn exit(&mut self, within: Duration) -> Option<Exit> {
         let deadline = Instant::now() + within;
         let mut open = true;
         while self.process.exited().is_none() {
@@ -439,20 +464,20 @@ impl Session {
         let broken = check::violations(&received, &self.history);
         self.violations.extend(broken);
         self.history.record_received(&received);
-        let entry = Action::Line(received.shown().to_owned(), received.bytes());
+        let entry = Action::Line(received.shown.clone(), received.bytes);
         self.remember_at(at, Party::Extension, entry);
-        let call = received.is("call_tool").then(|| received.value().clone());
+        let call = received.is("call_tool").then(|| received.value.clone());
         self.received.push(received);
         call.filter(|_| self.answers_calls)
     }
 
     /// The exit status, if the process has exited.
-    pub fn exited(&self) -> Option<Exit> {
+    pub(crate) fn exited(&self) -> Option<Exit> {
         self.process.exited()
     }
 
     /// The processes that it started and that still run.
-    pub async fn descendants(&self) -> Vec<zot_process::Descendant> {
+    pub(crate) async fn descendants(&self) -> Vec<zot_process::Descendant> {
         self.process.descendants().await
     }
 
@@ -462,12 +487,12 @@ impl Session {
     }
 
     /// The last part of stderr.
-    pub fn stderr(&self) -> String {
+    pub(crate) fn stderr(&self) -> String {
         self.stderr.text()
     }
 
     /// The time since the process was started.
-    pub fn elapsed(&self) -> Duration {
+    pub(crate) fn elapsed(&self) -> Duration {
         self.started.elapsed()
     }
 
@@ -490,13 +515,11 @@ impl Session {
 impl Drop for Session {
     fn drop(&mut self) {
         self.exchange.stderr = self.stderr.text();
-        let mut collected = self.sink.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut collected = self.sink.lock();
         collected.exchanges.push(std::mem::take(&mut self.exchange));
         collected.violations.append(&mut self.violations);
         for received in &self.received {
-            for what in received.contents() {
-                *collected.seen.entry(what).or_default() += 1;
-            }
+            collected.seen.extend(received.contents());
         }
     }
 }

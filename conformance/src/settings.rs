@@ -15,11 +15,7 @@ pub(crate) fn options(run: &args::Run) -> anyhow::Result<Options> {
     let (scale, startup) = timing(&run.timing)?;
     ensure!(run.jobs != Some(0), "--jobs must be at least 1");
     Ok(Options {
-        profile: match run.profile {
-            args::Profile::Quick => zot_conform::Profile::Quick,
-            args::Profile::Safe => zot_conform::Profile::Safe,
-            args::Profile::Full => zot_conform::Profile::Full,
-        },
+        profile: run.profile,
         seed: run.seed,
         scale,
         startup,

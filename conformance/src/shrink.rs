@@ -5,7 +5,6 @@ mod store;
 
 use std::{
     collections::HashSet,
-    sync::PoisonError,
     time::{Duration, Instant},
 };
 
@@ -103,7 +102,6 @@ async fn fails(plan: &Plan, case: &Case, timeout: Duration) -> Option<FailureKin
 /// Returns four times the usual latency of the tool, at least [`REPLY_TIMEOUT`].
 fn timeout(plan: &Plan, case: &Case) -> Duration {
     let known = plan.known.latency.lock();
-    let known = known.unwrap_or_else(PoisonError::into_inner);
     let usual = known.get(case.tool()).copied().unwrap_or_default();
     let least = REPLY_TIMEOUT.mul_f64(plan.start.scale);
     (usual * 4)

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, Read};
 
+use clap::ValueEnum;
 use zot_protocol::{
     FromExtension, FromHost,
     limits::FRAME_BYTES,
@@ -9,11 +10,12 @@ use zot_protocol::{
 };
 
 /// The sender of the frames of a stream.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Sender {
-    /// An extension.
+    /// An extension
+    #[value(name = "ext")]
     Extension,
-    /// A host.
+    /// A host
     Host,
 }
 

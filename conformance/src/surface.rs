@@ -126,11 +126,8 @@ impl Surface {
             self.registrations += 1;
             return;
         }
-        text(received.value(), "name").clone_into(&mut self.name);
-        let capabilities = received
-            .value()
-            .get("capabilities")
-            .and_then(Value::as_array);
+        text(&received.value, "name").clone_into(&mut self.name);
+        let capabilities = received.value.get("capabilities").and_then(Value::as_array);
         let names = capabilities.into_iter().flatten().filter_map(Value::as_str);
         self.capabilities = names.map(str::to_owned).collect();
     }

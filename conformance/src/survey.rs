@@ -85,13 +85,8 @@ impl Survey {
 }
 
 /// Starts the extension, observes it until it is ready, and shuts it down.
-pub(crate) async fn survey(
-    target: &Target,
-    how: &Start,
-    hello_limit: Duration,
-    sink: &Sink,
-) -> Survey {
-    let (survey, session) = meet(target, how, hello_limit, sink).await;
+pub(crate) async fn survey(target: &Target, how: &Start, sink: &Sink) -> Survey {
+    let (survey, session) = meet(target, how, sink).await;
     if let Some(mut session) = session
         && session.send(&json!({"type": "shutdown"})).await.is_ok()
     {
@@ -102,12 +97,7 @@ pub(crate) async fn survey(
 }
 
 /// Starts the extension and observes it until it is ready. Returns the session unless the start failed.
-pub(crate) async fn meet(
-    target: &Target,
-    how: &Start,
-    hello_limit: Duration,
-    sink: &Sink,
-) -> (Survey, Option<Session>) {
+pub(crate) async fn meet(target: &Target, how: &Start, sink: &Sink) -> (Survey, Option<Session>) {
     let mut survey = Survey {
         manifest_name: target.name().map(str::to_owned),
         ..Survey::default()
@@ -119,7 +109,7 @@ pub(crate) async fn meet(
             return (survey.fail(Milestone::Program, finding), None);
         }
     };
-    if let Err((stays, finding)) = hello(&mut session, target, how, hello_limit).await {
+    if let Err((stays, finding)) = hello(&mut session, target, how).await {
         if !stays {
             return (survey.fail(Milestone::Hello, finding), None);
         }
@@ -154,15 +144,10 @@ pub(crate) async fn meet(
 }
 
 /// Waits for `hello` as the first line. The error says whether the session can continue.
-async fn hello(
-    session: &mut Session,
-    target: &Target,
-    how: &Start,
-    limit: Duration,
-) -> Result<(), (bool, Finding)> {
+async fn hello(session: &mut Session, target: &Target, how: &Start) -> Result<(), (bool, Finding)> {
     let hello = |received: &ReceivedLine| received.is("hello");
     let first = |received: &ReceivedLine| !received.is_blank();
-    let at = match wait_for(session, target, how, limit, &first).await {
+    let at = match wait_for(session, target, how, &first).await {
         Ok(at) => at,
         Err(finding) => return Err((false, finding)),
     };
@@ -170,8 +155,8 @@ async fn hello(
     if hello(&line) {
         return Ok(());
     }
-    let shown = line.shown();
-    if line.value().get("type").is_some() {
+    let shown = &line.shown;
+    if line.value.get("type").is_some() {
         let finding = Finding::new("the first frame is not `hello`")
             .frame(shown, Some("/type".to_owned()))
             .hint("send `hello` before anything else; the host closes the connection here");
@@ -180,7 +165,7 @@ async fn hello(
     let finding = Finding::new("the first line of stdout is not a frame")
         .frame(shown, None)
         .hint("write banners and progress to stderr; stdout is for frames only");
-    match wait_for(session, target, how, limit, &hello).await {
+    match wait_for(session, target, how, &hello).await {
         Ok(_) => Err((true, finding)),
         Err(more) => {
             let mut finding = finding;
@@ -196,9 +181,9 @@ async fn wait_for(
     session: &mut Session,
     target: &Target,
     how: &Start,
-    limit: Duration,
     wanted: &(impl Fn(&ReceivedLine) -> bool + Sync),
 ) -> Result<usize, Finding> {
+    let limit = how.hello_limit(target);
     let doubt = session.scaled(DOUBT).min(limit);
     match session.find(0, doubt, wanted).await {
         Ok(at) => return Ok(at),

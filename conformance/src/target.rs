@@ -15,7 +15,7 @@ use zot_protocol::{
     validate::{self, Refusal},
 };
 
-use crate::survey::Milestone;
+use crate::{surface::text, survey::Milestone};
 pub use exec::ExecError;
 pub(crate) use rights::can_hold;
 
@@ -48,15 +48,9 @@ pub enum Unstartable {
         /// The I/O error.
         source: io::Error,
     },
-    /// The manifest is not a JSON object, or has no `name` or `exec`.
-    #[error("{MANIFEST}: {0}")]
-    NoManifest(Refusal),
-    /// An optional field has the wrong type.
-    #[error("{MANIFEST}: {0}")]
-    WrongField(Refusal),
-    /// The name is not safe as a file name.
-    #[error("{MANIFEST}: {0}")]
-    UnsafeName(Refusal),
+    /// The manifest is invalid: the milestone it fails at, and why.
+    #[error("{MANIFEST}: {1}")]
+    InvalidManifest(Milestone, Refusal),
     /// `exec` is not a program.
     #[error(transparent)]
     NoProgram(#[from] ExecError),
@@ -66,9 +60,8 @@ impl Unstartable {
     /// The milestone that the start fails at.
     pub fn milestone(&self) -> Milestone {
         match self {
-            Self::Unread { .. } | Self::NoManifest(_) => Milestone::Manifest,
-            Self::WrongField(_) => Milestone::ManifestFields,
-            Self::UnsafeName(_) => Milestone::ManifestName,
+            Self::Unread { .. } => Milestone::Manifest,
+            Self::InvalidManifest(milestone, _) => *milestone,
             Self::NoProgram(_) => Milestone::Program,
         }
     }
@@ -212,20 +205,19 @@ fn manifest(bytes: &[u8]) -> Result<Manifest, Unstartable> {
         Ok((manifest, _)) => return Ok(manifest),
         Err(refusal) => refusal,
     };
-    let Ok(Value::Object(object)) = serde_json::from_slice(bytes) else {
-        return Err(Unstartable::NoManifest(refusal));
+    let mut value: Value = serde_json::from_slice(bytes).unwrap_or_default();
+    let (milestone, refusal) = if text(&value, "name").is_empty() || text(&value, "exec").is_empty()
+    {
+        (Milestone::Manifest, refusal)
+    } else {
+        // If a safe name makes it valid, the name is the problem.
+        value["name"] = "fit".into();
+        match validate::manifest(value.to_string().as_bytes()) {
+            Ok(_) => (Milestone::ManifestName, refusal),
+            Err(refusal) => (Milestone::ManifestFields, refusal),
+        }
     };
-    let text = |key: &str| object.get(key).and_then(Value::as_str).unwrap_or_default();
-    if text("name").is_empty() || text("exec").is_empty() {
-        return Err(Unstartable::NoManifest(refusal));
-    }
-    // If a safe name makes it valid, the name is the problem.
-    let mut fit = object.clone();
-    fit.insert("name".into(), "fit".into());
-    match validate::manifest(Value::Object(fit).to_string().as_bytes()) {
-        Ok(_) => Err(Unstartable::UnsafeName(refusal)),
-        Err(refusal) => Err(Unstartable::WrongField(refusal)),
-    }
+    Err(Unstartable::InvalidManifest(milestone, refusal))
 }
 
 #[cfg(test)]

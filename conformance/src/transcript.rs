@@ -80,7 +80,7 @@ pub use bindings::Bindings;
 pub use file::{LoadError, SUFFIX, Script, file_name, save};
 pub use fill::{Place, Places};
 pub use parse::{ParseError, parse};
-pub use pattern::{FillError, Mismatch, Pattern, PatternError, Template, matches};
+pub use pattern::{Mismatch, Pattern, PatternError, Template, matches};
 pub use recorder::Recorder;
 pub use recording::from_recording;
 pub use sample::validate_sends;

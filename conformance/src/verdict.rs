@@ -15,6 +15,17 @@ pub enum Level {
     Must,
 }
 
+impl Level {
+    /// The level as a word.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Should => "should",
+            Self::Must => "must",
+        }
+    }
+}
+
 /// The result of a check.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Verdict {
@@ -111,6 +122,13 @@ impl Finding {
         }
     }
 
+    /// Puts a prefix before the message: `prefix: message`.
+    #[must_use]
+    pub fn prefixed(mut self, prefix: impl fmt::Display) -> Self {
+        self.what = format!("{prefix}: {}", self.what);
+        self
+    }
+
     /// Sets the hint.
     #[must_use]
     pub fn hint(mut self, hint: impl Into<String>) -> Self {
@@ -123,6 +141,12 @@ impl Finding {
     pub fn frame(mut self, line: impl Into<String>, pointer: Option<String>) -> Self {
         self.frame = Some((line.into(), pointer));
         self
+    }
+}
+
+impl From<std::io::Error> for Box<Finding> {
+    fn from(error: std::io::Error) -> Self {
+        Self::new(Finding::from_error(&error))
     }
 }
 

@@ -6,7 +6,7 @@ use zot_protocol::Object;
 use super::{
     LONGEST_STRING,
     generator::Generator,
-    numbers::{json_integer, json_number},
+    numbers::{exact, json_integer, json_number},
     objects::{declared, required},
     place::{SchemaNode, escape, largest},
     positions::Position,
@@ -187,11 +187,7 @@ fn numbers(leaves: &[SchemaNode<'_>]) -> Vec<(Value, String)> {
 }
 
 fn plus(bound: &Value, more: i8) -> Value {
-    let exact = bound
-        .as_i64()
-        .map(i128::from)
-        .or_else(|| bound.as_u64().map(i128::from));
-    match exact {
+    match exact(bound) {
         Some(exact) => json_integer(exact + i128::from(more)),
         None => json_number(bound.as_f64().unwrap_or(0.0) + f64::from(more)),
     }
@@ -250,7 +246,7 @@ fn other_types(leaves: &[SchemaNode<'_>], value: &Value) -> Vec<(Value, String)>
 }
 
 /// Returns the simplest value of a type.
-pub(super) fn simplest(name: &str) -> Value {
+pub(crate) fn simplest(name: &str) -> Value {
     match name {
         "string" => Value::from(""),
         "integer" | "number" => Value::from(0),

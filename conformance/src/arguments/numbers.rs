@@ -71,11 +71,7 @@ impl<'n, 's> Bound<'n, 's> {
     ) -> Option<Self> {
         let number = node.get(keyword)?;
         let value = number.as_f64()?;
-        let exact = number
-            .as_i64()
-            .map(i128::from)
-            .or_else(|| number.as_u64().map(i128::from));
-        let integer = match exact {
+        let integer = match exact(number) {
             Some(exact) if exclusive && least => exact + 1,
             Some(exact) if exclusive => exact - 1,
             Some(exact) => exact,
@@ -88,6 +84,12 @@ impl<'n, 's> Bound<'n, 's> {
             keyword,
         })
     }
+}
+
+/// Returns the number if it is written as an integer.
+pub(super) fn exact(number: &Value) -> Option<i128> {
+    let signed = number.as_i64().map(i128::from);
+    signed.or_else(|| number.as_u64().map(i128::from))
 }
 
 #[expect(

@@ -14,7 +14,7 @@ const SHORT_TEXT: usize = 64;
 /// large parts removed, with single parts removed, and with each part simplified. Each variant is
 /// smaller by the same measure (fewer parts, shorter strings, numbers nearer to zero), so shrinking
 /// always terminates.
-pub fn smaller(args: &Object) -> Vec<Object> {
+pub(crate) fn smaller(args: &Object) -> Vec<Object> {
     let mut found = of_object(args);
     found.truncate(MAX_VARIANTS);
     found

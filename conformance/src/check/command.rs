@@ -2,9 +2,9 @@
 
 use serde_json::{Value, json};
 
-use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, does_not_validate, invalid};
+use super::{Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, invalid};
 use crate::{
-    session::{History, ReceivedLine, Session, WaitError},
+    session::{History, ReceivedLine, Session},
     surface::text,
     verdict::{Finding, Level},
 };
@@ -35,10 +35,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"{"type":"command_response","id":"…","action":"display","display":"the text"}"#,
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: valid_response,
-            not_applicable: |surface, _| no_commands(surface),
-        },
+        run: Run::Watched(valid_response, |surface, _| no_commands(surface)),
     },
     Check {
         id: "CMD-03",
@@ -119,13 +116,11 @@ async fn one_response(cx: &Cx) -> Checked {
             Ok(received) => {
                 // The panel may also come in a separate `open_panel` frame.
                 let opens = |it: &ReceivedLine| it.is("open_panel");
-                if text(received.value(), "action") == "open_panel"
+                if text(&received.value, "action") == "open_panel"
                     || session.received().iter().any(opens)
                 {
-                    let known = cx.plan.known.opens_panel.lock();
-                    known
-                        .unwrap_or_else(std::sync::PoisonError::into_inner)
-                        .get_or_insert_with(|| name.clone());
+                    let mut known = cx.plan.known.opens_panel.lock();
+                    known.get_or_insert_with(|| name.clone());
                 }
             }
             Err(fault) => {
@@ -168,9 +163,8 @@ async fn ids_verbatim(cx: &Cx) -> Checked {
         &long,
     ] {
         let request = cx.command(&mut session, name, "").with("id", json!(id));
-        if let Err(mut fault) = cx.ask(&mut session, &request).await {
-            fault.finding.what = format!("id `{id}`: {}", fault.finding.what);
-            faults.push(fault);
+        if let Err(fault) = cx.ask(&mut session, &request).await {
+            faults.push(fault.prefixed(format_args!("id `{id}`")));
             session = cx.open().await?;
         }
     }
@@ -202,23 +196,8 @@ async fn unregistered(cx: &Cx) -> Checked {
 
 /// Sends a frame that needs no reply, and checks that the extension still works.
 pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Checked {
-    if let Err(wait_error) = session.send(frame).await {
-        return Err(gone(session, wait_error));
-    }
-    cx.alive(session).await?;
-    Ok(Vec::new())
-}
-
-/// The extension exited or stopped reading before a frame could be sent.
-pub(super) fn gone(session: &Session, wait_error: WaitError) -> Stop {
-    let why = match wait_error {
-        WaitError::Exited(exit) => format!("it exited: {exit}"),
-        _ => "it does not read stdin".to_owned(),
-    };
-    let mut finding = Finding::new(why);
-    let stderr = session.stderr();
-    finding.stderr = (!stderr.is_empty()).then_some(stderr);
-    Fault::in_session(finding, session).into()
+    cx.send(session, frame).await?;
+    cx.alive(session).await
 }
 
 /// The first command.

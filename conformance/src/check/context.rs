@@ -2,17 +2,21 @@
 
 use std::{
     collections::HashMap,
-    sync::{Arc, Mutex, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use serde_json::{Value, json};
 use tempfile::TempDir;
+use zot_process::Exit;
 use zot_protocol::limits;
 
-use super::{Fault, Profile, Stop, command, intercept, lifecycle, tool};
+use super::{Checked, Fault, PASS, Profile, Stop, command, intercept, lifecycle, tool};
 use crate::{
-    diagnose, samples,
+    diagnose,
+    reply::Reply,
+    samples,
     session::{Collected, ReceivedLine, Session, Sink, Start, WaitError},
     surface::{Surface, Tool},
     survey::Survey,
@@ -33,7 +37,6 @@ pub(crate) struct Plan {
     pub(crate) profile: Profile,
     pub(crate) seed: u64,
     pub(crate) start: Start,
-    pub(crate) startup: Option<Duration>,
     /// Where failures are saved.
     pub(crate) store: Option<std::path::PathBuf>,
     /// What earlier checks found out.
@@ -61,10 +64,8 @@ pub(crate) struct Cx {
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) frame: Value,
-    reply: &'static str,
+    reply: Reply,
     within: Duration,
-    /// The reply in words: `` `tool_result` to a call of `weather` ``.
-    what: String,
 }
 
 impl Request {
@@ -85,7 +86,7 @@ impl Request {
     }
 
     fn is_reply(&self, received: &ReceivedLine) -> bool {
-        received.is(self.reply) && received.id() == Some(self.id())
+        received.is(self.reply.kind) && received.id() == Some(self.id())
     }
 }
 
@@ -143,8 +144,7 @@ impl Cx {
 
     /// Waits for `hello`.
     pub(crate) async fn hello(&self, session: &mut Session) -> Result<(), Stop> {
-        let limit = self.plan.startup.unwrap_or(self.target().hello_limit());
-        let limit = self.scaled(limit);
+        let limit = self.plan.start.hello_limit(self.target());
         let hello = |received: &ReceivedLine| received.is("hello");
         match session.find(0, limit, hello).await {
             Ok(_) => Ok(()),
@@ -195,30 +195,31 @@ impl Cx {
         name: &str,
         args: &zot_protocol::Object,
     ) -> Request {
-        Request {
-            frame: samples::tool_call(&session.new_id(), name, args),
-            reply: "tool_result",
-            within: self.scaled(self.target().tool_limit()),
-            what: format!("`tool_result` to a call of `{name}`"),
-        }
+        self.request(samples::tool_call(&session.new_id(), name, args))
     }
 
     pub(crate) fn command(&self, session: &mut Session, name: &str, args: &str) -> Request {
-        Request {
-            frame: samples::command(&session.new_id(), name, args),
-            reply: "command_response",
-            within: self.scaled(limits::COMMAND),
-            what: format!("`command_response` to `/{name}`"),
-        }
+        self.request(samples::command(&session.new_id(), name, args))
     }
 
     pub(crate) fn intercept(&self, session: &mut Session, event: &str, text: &str) -> Request {
+        self.request(samples::intercept(&session.new_id(), event, text))
+    }
+
+    fn request(&self, frame: Value) -> Request {
+        let reply = Reply::to(&frame).expect("the frame is a request");
+        let within = self.scaled(reply.limit(self.target()));
         Request {
-            frame: samples::intercept(&session.new_id(), event, text),
-            reply: "event_intercept_response",
-            within: self.scaled(self.target().intercept_limit()),
-            what: format!("`event_intercept_response` about `{event}`"),
+            frame,
+            reply,
+            within,
         }
+    }
+
+    /// Sends a frame.
+    pub(crate) async fn send(&self, session: &mut Session, frame: &Value) -> Result<(), Stop> {
+        let sent = session.send(frame).await;
+        sent.map_err(|wait_error| gone(session, wait_error))
     }
 
     /// Sends a request and waits for its reply.
@@ -240,7 +241,7 @@ impl Cx {
         request: &Request,
     ) -> Result<ReceivedLine, Fault> {
         match session
-            .reply(request.reply, request.id(), request.within)
+            .reply(request.reply.kind, request.id(), request.within)
             .await
         {
             Ok(received) => Ok(received),
@@ -255,10 +256,15 @@ impl Cx {
         wait_error: WaitError,
     ) -> Fault {
         let came = |received: &ReceivedLine| request.is_reply(received);
-        let finding =
-            diagnose::missing_reply(session, self.target(), wait_error, &request.what, came).await;
+        let what = &request.reply.words;
+        let finding = diagnose::missing_reply(session, self.target(), wait_error, what, came).await;
         let finding = hint_at_id(session, request, finding);
         Fault::in_session(finding, session)
+    }
+
+    /// Whether a check that this one waited for passed. True if it was not run.
+    pub(crate) fn works(&self, id: &str) -> bool {
+        self.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass)
     }
 
     /// A request that shows whether the extension still works: the one with the fewest side effects
@@ -268,53 +274,43 @@ impl Cx {
         session: &mut Session,
         text: &str,
     ) -> Result<Option<Request>, Stop> {
-        let works = |id: &str| self.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
         let mut broken = None;
         if let Some(event) = self.surface().known_intercepts().next() {
-            if works(intercept::ANSWERS) {
+            if self.works(intercept::ANSWERS) {
                 return Ok(Some(self.intercept(session, event, text)));
             }
             broken = broken.or(Some(intercept::ANSWERS));
         }
-        if let Some(tool) = self.fastest_tool() {
-            if works(tool::ANSWERS) {
+        if let Some(tool) = self.by_latency().first() {
+            if self.works(tool::ANSWERS) {
                 return self.call(session, tool).map(Some);
             }
             broken = broken.or(Some(tool::ANSWERS));
         }
         if let Some(command) = self.surface().commands.first() {
-            if works(command::ANSWERS) {
+            if self.works(command::ANSWERS) {
                 return Ok(Some(self.command(session, command, "")));
             }
             broken = broken.or(Some(command::ANSWERS));
         }
         match broken {
             Some(id) => Err(Stop::BlockedBy(id)),
-            None if works(lifecycle::EXITS) => Ok(None),
+            None if self.works(lifecycle::EXITS) => Ok(None),
             None => Err(Stop::BlockedBy(lifecycle::EXITS)),
         }
     }
 
     /// The slowest request; `None` if there is none.
     pub(crate) fn slowest(&self, session: &mut Session) -> Result<Option<Request>, Stop> {
-        let works = self
-            .verdicts
-            .get(tool::ANSWERS)
-            .is_none_or(|it| *it == Verdict::Pass);
         match self.by_latency().pop() {
-            Some(tool) if works => self.call(session, tool).map(Some),
+            Some(tool) if self.works(tool::ANSWERS) => self.call(session, tool).map(Some),
             _ => self.probe_request(session, "ls"),
         }
-    }
-
-    fn fastest_tool(&self) -> Option<&Tool> {
-        self.by_latency().into_iter().next()
     }
 
     /// The tools that can be called, fastest first.
     pub(crate) fn by_latency(&self) -> Vec<&Tool> {
         let known = self.plan.known.latency.lock();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
         let callable = self.surface().callable().filter(|it| it.minimal().is_ok());
         let mut tools: Vec<&Tool> = callable.collect();
         tools.sort_by_key(|tool| known.get(&tool.name).copied().unwrap_or_default());
@@ -324,33 +320,24 @@ impl Cx {
     /// How long a tool took to answer.
     pub(crate) fn latency(&self, tool: &Tool) -> Duration {
         let known = self.plan.known.latency.lock();
-        let known = known.unwrap_or_else(PoisonError::into_inner);
         known.get(&tool.name).copied().unwrap_or_default()
     }
 
     /// Checks that the extension still answers a request, or a shutdown.
-    pub(crate) async fn alive(&self, session: &mut Session) -> Result<(), Stop> {
+    pub(crate) async fn alive(&self, session: &mut Session) -> Checked {
         match self.probe_request(session, "ls")? {
-            Some(request) => {
-                self.ask(session, &request).await?;
-            }
-            None => {
-                self.shut_down(session, limits::SHUTDOWN_GRACE).await?;
-            }
+            Some(request) => drop(self.ask(session, &request).await?),
+            None => drop(self.shut_down(session).await?),
         }
-        Ok(())
+        PASS
     }
 
     /// Sends `shutdown`, closes stdin and waits for the exit.
-    pub(crate) async fn shut_down(
-        &self,
-        session: &mut Session,
-        within: Duration,
-    ) -> Result<zot_process::Exit, Fault> {
+    pub(crate) async fn shut_down(&self, session: &mut Session) -> Result<Exit, Fault> {
         // The process may have exited already.
         let _ = session.send(&json!({"type": "shutdown"})).await;
         session.close_stdin();
-        let within = self.scaled(within);
+        let within = self.scaled(limits::SHUTDOWN_GRACE);
         match session.exit(within).await {
             Some(exit) => Ok(exit),
             None => {
@@ -370,6 +357,22 @@ impl Cx {
     }
 }
 
+/// The extension exited or stopped reading before a frame could be sent.
+pub(super) fn gone(session: &Session, wait_error: WaitError) -> Stop {
+    let why = match wait_error {
+        WaitError::Exited(exit) => format!("it exited: {exit}"),
+        _ => "it does not read stdin".to_owned(),
+    };
+    Fault::in_session(with_stderr(Finding::new(why), session), session).into()
+}
+
+/// Adds what is left of stderr to a finding.
+pub(super) fn with_stderr(mut finding: Finding, session: &Session) -> Finding {
+    let stderr = session.stderr();
+    finding.stderr = (!stderr.is_empty()).then_some(stderr);
+    finding
+}
+
 /// If a reply with an unknown id came instead, hints at the wrong id.
 fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding {
     if finding.hint.is_some() {
@@ -380,11 +383,11 @@ fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding
     let stray = session
         .received()
         .iter()
-        .rfind(|received| received.is(request.reply) && !received.id().is_some_and(asked));
+        .rfind(|received| received.is(request.reply.kind) && !received.id().is_some_and(asked));
     match stray {
         Some(received) => finding
             .hint("answer with exactly the `id` of the request")
-            .frame(received.shown(), Some("/id".to_owned())),
+            .frame(&received.shown, Some("/id".to_owned())),
         None => finding,
     }
 }

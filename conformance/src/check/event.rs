@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Check, Checked, Cx, Profile, REACHES, Run, Stop, command::gone};
+use super::{Check, Checked, Cx, Profile, REACHES, Run, Stop, context::gone};
 use crate::{
     samples::{self, EventFields},
     verdict::Level,
@@ -71,11 +71,10 @@ async fn every_event(cx: &Cx, fields: EventFields) -> Checked {
     let events = events(cx)?;
     let mut session = cx.open().await?;
     for event in events {
-        let sent = session.send(&samples::event(event, fields)).await;
-        sent.map_err(|wait_error| gone(&session, wait_error))?;
+        cx.send(&mut session, &samples::event(event, fields))
+            .await?;
     }
-    cx.alive(&mut session).await?;
-    Ok(Vec::new())
+    cx.alive(&mut session).await
 }
 
 async fn unknown_event(cx: &Cx) -> Checked {
@@ -83,10 +82,11 @@ async fn unknown_event(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let event =
         json!({"type": "event", "event": "zot_conform_unknown", "text": "x", "nested": {"a": [1]}});
-    let sent = session.send_as_is(&event).await;
-    sent.map_err(|wait_error| gone(&session, wait_error))?;
-    cx.alive(&mut session).await?;
-    Ok(Vec::new())
+    session
+        .send_as_is(&event)
+        .await
+        .map_err(|wait_error| gone(&session, wait_error))?;
+    cx.alive(&mut session).await
 }
 
 async fn many_events(cx: &Cx) -> Checked {
@@ -94,9 +94,7 @@ async fn many_events(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     for n in 0..500 {
         let event = samples::event(events[n % events.len()], EventFields::All);
-        let sent = session.send(&event).await;
-        sent.map_err(|wait_error| gone(&session, wait_error))?;
+        cx.send(&mut session, &event).await?;
     }
-    cx.alive(&mut session).await?;
-    Ok(Vec::new())
+    cx.alive(&mut session).await
 }

@@ -3,8 +3,7 @@
 use serde_json::{Value, json};
 
 use super::{
-    Check, Checked, Cx, Profile, REACHES, Run, Stop, does_not_validate, invalid,
-    manifest::NO_MANIFEST,
+    Check, Checked, Cx, PASS, Profile, REACHES, Run, Stop, invalid_frame, manifest::NO_MANIFEST,
 };
 use crate::{
     samples,
@@ -39,10 +38,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "`name` is a required string; `capabilities` is a list of strings.",
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: one_valid_hello,
-            not_applicable: |_, _| None,
-        },
+        run: Run::Watched(one_valid_hello, |_, _| None),
     },
     Check {
         id: "HEL-03",
@@ -95,12 +91,12 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 fn one_valid_hello(received: &ReceivedLine, before: &History) -> Option<Finding> {
-    if let Some(refusal) = invalid(received, before, &["hello"]) {
-        return Some(does_not_validate(received, refusal));
+    if let Some(finding) = invalid_frame(received, before, &["hello"]) {
+        return Some(finding);
     }
-    (received.is("hello") && before.hellos() > 0).then(|| {
+    (received.is("hello") && before.hellos > 0).then(|| {
         Finding::new("a second `hello`")
-            .frame(received.shown(), None)
+            .frame(&received.shown, None)
             .hint("send `hello` once, as the first line")
     })
 }
@@ -113,7 +109,7 @@ fn same_name(survey: &Survey) -> Option<Checked> {
             "the name is `{hello_name}` in `hello`, but `{name}` in the manifest"
         ))
         .into()),
-        Some(_) => Ok(Vec::new()),
+        Some(_) => PASS,
     })
 }
 
@@ -136,8 +132,7 @@ async fn unknown_fields(cx: &Cx) -> Checked {
         ack["zot_conform_list"] = json!([[], {}, "x"]);
     })
     .await?;
-    cx.alive(&mut session).await?;
-    Ok(Vec::new())
+    cx.alive(&mut session).await
 }
 
 async fn core_fields(cx: &Cx) -> Checked {
@@ -152,8 +147,7 @@ async fn core_fields(cx: &Cx) -> Checked {
         }
     })
     .await?;
-    cx.alive(&mut session).await?;
-    Ok(Vec::new())
+    cx.alive(&mut session).await
 }
 
 async fn another_version(cx: &Cx) -> Checked {

@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use zot_protocol::{EventInterceptResponse, FromExtension};
 
-use super::{Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, invalid};
+use super::{Check, Checked, Cx, PASS, Profile, Run, Stop, broken, invalid_frame};
 use crate::{
     diagnose::shown,
     session::{History, ReceivedLine},
@@ -41,10 +41,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Send the complete arguments object that the tool should receive.",
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: valid_response,
-            not_applicable: |surface, _| no_intercepts(surface),
-        },
+        run: Run::Watched(valid_response, |surface, _| no_intercepts(surface)),
     },
     Check {
         id: "INT-03",
@@ -56,10 +53,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "`assistant_message` and `user_message` take `replace_text`; `tool_result` takes `replace_content`.",
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: text_to_replace,
-            not_applicable: |surface, _| no_intercepts(surface),
-        },
+        run: Run::Watched(text_to_replace, |surface, _| no_intercepts(surface)),
     },
     Check {
         id: "INT-04",
@@ -71,10 +65,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Say what was blocked and what would be allowed.",
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: block_has_reason,
-            not_applicable: |surface, _| no_intercepts(surface),
-        },
+        run: Run::Watched(block_has_reason, |surface, _| no_intercepts(surface)),
     },
     Check {
         id: "INT-05",
@@ -115,20 +106,20 @@ fn response<'a>(
     let Ok(FromExtension::EventInterceptResponse(response)) = &received.frame else {
         return None;
     };
-    let event = before.request(response.id.as_str())?.event.as_deref()?;
-    Some((response, event))
+    let event = before.request(response.id.as_str())?.event.as_str();
+    (!event.is_empty()).then_some((response, event))
 }
 
 fn valid_response(received: &ReceivedLine, before: &History) -> Option<Finding> {
-    if let Some(refusal) = invalid(received, before, &["event_intercept_response"]) {
-        return Some(does_not_validate(received, refusal));
+    if let Some(finding) = invalid_frame(received, before, &["event_intercept_response"]) {
+        return Some(finding);
     }
     let (response, event) = response(received, before)?;
     if response.block || response.modified_args.is_none() || event == "tool_call" {
         return None;
     }
     let finding = Finding::new(format!("`modified_args` in the response to `{event}`"))
-        .frame(received.shown(), Some("/modified_args".to_owned()));
+        .frame(&received.shown, Some("/modified_args".to_owned()));
     Some(finding.hint("only `tool_call` has arguments to modify"))
 }
 
@@ -139,7 +130,7 @@ fn text_to_replace(received: &ReceivedLine, before: &History) -> Option<Finding>
         return None;
     }
     let finding = Finding::new(format!("`replace_text` in the response to `{event}`"))
-        .frame(received.shown(), Some("/replace_text".to_owned()));
+        .frame(&received.shown, Some("/replace_text".to_owned()));
     Some(finding.hint("`replace_text` is for `assistant_message` and `user_message`"))
 }
 
@@ -150,7 +141,7 @@ fn block_has_reason(received: &ReceivedLine, before: &History) -> Option<Finding
         return None;
     }
     let finding =
-        Finding::new(format!("`{event}` blocked without a reason")).frame(received.shown(), None);
+        Finding::new(format!("`{event}` blocked without a reason")).frame(&received.shown, None);
     Some(finding.hint("give a `reason`; it is shown to the model or the user"))
 }
 
@@ -201,7 +192,7 @@ async fn quick(cx: &Cx) -> Checked {
             shown(*slowest)
         ))
         .into()),
-        _ => Ok(Vec::new()),
+        _ => PASS,
     }
 }
 
@@ -215,8 +206,7 @@ async fn while_busy(cx: &Cx) -> Checked {
     };
     let mut session = cx.open().await?;
     let call = cx.call(&mut session, tool)?;
-    let sent = session.send(&call.frame).await;
-    sent.map_err(|wait_error| super::command::gone(&session, wait_error))?;
+    cx.send(&mut session, &call.frame).await?;
     let request = cx.intercept(&mut session, events[0], "ls");
     let asked = Instant::now();
     cx.ask(&mut session, &request).await?;
@@ -234,5 +224,5 @@ async fn while_busy(cx: &Cx) -> Checked {
         .hint("handle requests concurrently, for example with a thread or task per request")
         .into());
     }
-    Ok(Vec::new())
+    PASS
 }

@@ -6,7 +6,10 @@ use rustix::process::Signal;
 use zot_process::Exit;
 use zot_protocol::limits;
 
-use super::{Check, Checked, Cx, Fault, Profile, REACHES, Run, Stop, broken, command, tool};
+use super::{
+    Check, Checked, Cx, Fault, PASS, Profile, REACHES, Run, Stop, broken, command,
+    context::with_stderr, tool,
+};
 use crate::{
     diagnose::shown,
     session::{History, ReceivedLine, Session},
@@ -116,28 +119,28 @@ pub(super) const CHECKS: &[Check] = &[
 ];
 
 fn nothing_after_ack(received: &ReceivedLine, before: &History) -> Option<Finding> {
-    (before.shutdown_acked() && !received.is_too_long()).then(|| {
+    (before.shutdown_acked && !received.is_too_long()).then(|| {
         Finding::new("a line after `shutdown_ack`")
-            .frame(received.shown(), None)
+            .frame(&received.shown, None)
             .hint("send `shutdown_ack` last, then exit")
     })
 }
 
 async fn shutdown(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
-    Ok(Vec::new())
+    cx.shut_down(&mut session).await?;
+    PASS
 }
 
 async fn acknowledged(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
+    cx.shut_down(&mut session).await?;
     if session
         .received()
         .iter()
         .any(|received| received.is("shutdown_ack"))
     {
-        return Ok(Vec::new());
+        return PASS;
     }
     Err(Finding::new("it sent no `shutdown_ack`").into())
 }
@@ -145,7 +148,7 @@ async fn acknowledged(cx: &Cx) -> Checked {
 async fn end_of_input(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     ended(cx, &mut session).await?;
-    Ok(Vec::new())
+    PASS
 }
 
 async fn ended(cx: &Cx, session: &mut Session) -> Result<Exit, Stop> {
@@ -168,14 +171,12 @@ async fn code_zero(cx: &Cx) -> Checked {
     let mut faults: Vec<Fault> = Vec::new();
     let mut check_exit = |when: &str, exit: Exit, session: &Session| {
         if !exit.success() {
-            let mut finding = Finding::new(format!("{exit} after {when}"));
-            let stderr = session.stderr();
-            finding.stderr = (!stderr.is_empty()).then_some(stderr);
-            faults.push(finding.into());
+            let finding = Finding::new(format!("{exit} after {when}"));
+            faults.push(with_stderr(finding, session).into());
         }
     };
     let mut session = cx.open().await?;
-    let exit = cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
+    let exit = cx.shut_down(&mut session).await?;
     check_exit("`shutdown`", exit, &session);
     let mut session = cx.open().await?;
     let exit = ended(cx, &mut session).await?;
@@ -189,8 +190,8 @@ async fn in_the_middle(cx: &Cx) -> Checked {
         return Err(Stop::not_applicable("it has nothing that answers requests"));
     };
     let _ = session.send(&request.frame).await;
-    cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
-    Ok(Vec::new())
+    cx.shut_down(&mut session).await?;
+    PASS
 }
 
 async fn terminated(cx: &Cx) -> Checked {
@@ -198,7 +199,7 @@ async fn terminated(cx: &Cx) -> Checked {
     session.signal(Signal::TERM, "SIGTERM");
     let within = cx.scaled(limits::TERM_GRACE);
     match session.exit(within).await {
-        Some(_) => Ok(Vec::new()),
+        Some(_) => PASS,
         None => {
             let what = format!("it is still running {} after SIGTERM", shown(within));
             Err(Finding::new(what).into())
@@ -229,12 +230,12 @@ async fn nothing_left(cx: &Cx) -> Checked {
         }
     }
     let used = replies(&session);
-    cx.shut_down(&mut session, limits::SHUTDOWN_GRACE).await?;
+    cx.shut_down(&mut session).await?;
     // Give exiting children a moment.
     tokio::time::sleep(cx.scaled(Duration::from_millis(100))).await;
     let left = session.descendants().await;
     if left.is_empty() {
-        return Ok(Vec::new());
+        return PASS;
     }
     let named: Vec<String> = left.iter().map(ToString::to_string).collect();
     let what = format!(
@@ -266,7 +267,7 @@ async fn after_kill(cx: &Cx) -> Checked {
         cx.alive(&mut session).await
     };
     match again.await {
-        Ok(()) => Ok(Vec::new()),
+        Ok(_) => PASS,
         // Only the data directory differs from the first start.
         Err(Stop::NotExercised(finding)) => Err(told_again((*finding).into())),
         Err(Stop::Broken(mut faults)) if !faults.is_empty() => {
@@ -276,8 +277,7 @@ async fn after_kill(cx: &Cx) -> Checked {
     }
 }
 
-fn told_again(mut fault: Fault) -> Stop {
-    fault.finding.what = format!("on the second start: {}", fault.finding.what);
-    fault.case.clear();
-    fault.into()
+fn told_again(fault: Fault) -> Stop {
+    // The frames of one session cannot reproduce it.
+    fault.finding.prefixed("on the second start").into()
 }

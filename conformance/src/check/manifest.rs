@@ -147,11 +147,11 @@ async fn restart(cx: &Cx, confined: bool) -> Result<Session, Stop> {
 
 /// Reports a reply that is an error.
 fn complaint(received: &ReceivedLine) -> Option<Finding> {
-    let reply = received.value();
+    let reply = &received.value;
     let error = reply
         .get("error")
         .and_then(|it| it.as_str())
         .unwrap_or_default();
     let failed = reply.get("is_error").is_some_and(|it| it == true) || !error.is_empty();
-    failed.then(|| Finding::new("it returned an error").frame(received.shown(), None))
+    failed.then(|| Finding::new("it returned an error").frame(&received.shown, None))
 }

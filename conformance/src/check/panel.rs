@@ -1,11 +1,11 @@
 //! NOT and PAN: notifications and panels.
 
-use std::{sync::PoisonError, time::Duration};
+use std::time::Duration;
 
 use serde_json::json;
 use zot_protocol::{FromExtension, Key};
 
-use super::{Check, Checked, Cx, Profile, Run, Stop, command::gone, does_not_validate, invalid};
+use super::{Check, Checked, Cx, Profile, Run, Stop, does_not_validate, invalid, invalid_frame};
 use crate::{
     session::{History, Panel, ReceivedLine, Session},
     surface::text,
@@ -23,13 +23,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"{"type":"notify","level":"info","message":"…"}; levels: info, success, warn, error."#,
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: |received, before| {
-                let refusal = invalid(received, before, &["notify"])?;
-                Some(does_not_validate(received, refusal))
-            },
-            not_applicable: |_, seen| (!seen.any(&["notify"])).then_some("it sent no `notify`"),
-        },
+        run: Run::Watched(
+            |received, before| invalid_frame(received, before, &["notify"]),
+            |_, seen| (!seen.any(&["notify"])).then_some("it sent no `notify`"),
+        ),
     },
     Check {
         id: "PAN-01",
@@ -41,13 +38,10 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"{"id":"main","title":"…","lines":["…"],"footer":"…"}; `lines` is a list of strings."#,
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: valid_panel,
-            not_applicable: |_, seen| {
-                let panels = ["open_panel", "panel", "panel_render", "panel_close"];
-                (!seen.any(&panels)).then_some("it opened no panel")
-            },
-        },
+        run: Run::Watched(valid_panel, |_, seen| {
+            let panels = ["open_panel", "panel", "panel_render", "panel_close"];
+            (!seen.any(&panels)).then_some("it opened no panel")
+        }),
     },
     Check {
         id: "PAN-02",
@@ -113,37 +107,37 @@ fn renders_an_open_panel(received: &ReceivedLine, before: &History) -> Option<Fi
     let finding = Finding::new(format!(
         "`panel_render` for panel `{id}`, which is not open"
     ))
-    .frame(received.shown(), Some("/panel_id".to_owned()));
+    .frame(&received.shown, Some("/panel_id".to_owned()));
     Some(finding.hint("open the panel with `open_panel` first, and use its `id`"))
 }
 
 fn renders_no_closed_panel(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let id = renders(received, before).filter(|id| before.panel(id).is_some())?;
     let what = format!("`panel_render` for panel `{id}`, which the host has closed");
-    let finding = Finding::new(what).frame(received.shown(), Some("/panel_id".to_owned()));
+    let finding = Finding::new(what).frame(&received.shown, Some("/panel_id".to_owned()));
     Some(finding.hint("stop rendering a panel when you receive `panel_close`"))
 }
 
 /// Opens a session and a panel. Returns the panel's id.
 async fn open(cx: &Cx) -> Result<(Session, String), Stop> {
-    let known = cx.plan.known.opens_panel.lock();
-    let command = known.unwrap_or_else(PoisonError::into_inner).clone();
-    let command =
-        command.ok_or_else(|| Stop::not_applicable("none of its commands opens a panel"))?;
     let mut session = cx.open().await?;
-    let id = invoke(cx, &mut session, &command).await?;
+    let id = open_panel(cx, &mut session).await?;
     Ok((session, id))
 }
 
-async fn invoke(cx: &Cx, session: &mut Session, command: &str) -> Result<String, Stop> {
+/// Invokes the command that opens a panel. Returns the panel's id.
+async fn open_panel(cx: &Cx, session: &mut Session) -> Result<String, Stop> {
+    let command = cx.plan.known.opens_panel.lock().clone();
+    let command =
+        command.ok_or_else(|| Stop::not_applicable("none of its commands opens a panel"))?;
     let from = session.received().len();
-    let request = cx.command(session, command, "");
+    let request = cx.command(session, &command, "");
     cx.ask(session, &request).await?;
     let opened = session.received()[from..]
         .iter()
         .rev()
         .find_map(|received| {
-            let value = received.value();
+            let value = &received.value;
             let panel = value.get("open_panel").or_else(|| value.get("panel"))?;
             // A panel without an id is invalid, which another check reports.
             Some(text(panel, "id").to_owned()).filter(|id| !id.is_empty())
@@ -153,39 +147,29 @@ async fn invoke(cx: &Cx, session: &mut Session, command: &str) -> Result<String,
 
 async fn every_key(cx: &Cx) -> Checked {
     let (mut session, mut id) = open(cx).await?;
-    let command = cx.plan.known.opens_panel.lock();
-    let command = command
-        .unwrap_or_else(PoisonError::into_inner)
-        .clone()
-        .unwrap_or_default();
     for key in Key::KNOWN {
         let mut frame = json!({"type": "panel_key", "panel_id": id, "key": key.as_str()});
         if *key == Key::Rune {
             frame["text"] = json!("ü");
         }
         let from = session.received().len();
-        let sent = session.send(&frame).await;
-        sent.map_err(|wait_error| gone(&session, wait_error))?;
+        cx.send(&mut session, &frame).await?;
         session.listen(cx.scaled(Duration::from_millis(30))).await;
         // If the key closed the panel, open it again.
         let closes = |received: &ReceivedLine| received.is("panel_close");
         if session.received()[from..].iter().any(closes) {
-            id = invoke(cx, &mut session, &command).await?;
+            id = open_panel(cx, &mut session).await?;
         }
     }
-    cx.alive(&mut session).await?;
-    Ok(Vec::new())
+    cx.alive(&mut session).await
 }
 
 async fn closed(cx: &Cx) -> Checked {
     let (mut session, id) = open(cx).await?;
-    let sent = session
-        .send(&json!({"type": "panel_close", "panel_id": id}))
-        .await;
-    sent.map_err(|wait_error| gone(&session, wait_error))?;
+    let close = json!({"type": "panel_close", "panel_id": id});
+    cx.send(&mut session, &close).await?;
     session.listen(cx.scaled(Duration::from_millis(300))).await;
-    cx.alive(&mut session).await?;
-    Ok(Vec::new())
+    cx.alive(&mut session).await
 }
 
 async fn unknown_panel(cx: &Cx) -> Checked {
@@ -197,9 +181,7 @@ async fn unknown_panel(cx: &Cx) -> Checked {
         json!({"type": "panel_resize", "panel_id": id, "width": 1, "height": 1}),
         json!({"type": "panel_resize", "panel_id": id, "width": 300, "height": 100}),
     ] {
-        let sent = session.send(&frame).await;
-        sent.map_err(|wait_error| gone(&session, wait_error))?;
+        cx.send(&mut session, &frame).await?;
     }
-    cx.alive(&mut session).await?;
-    Ok(Vec::new())
+    cx.alive(&mut session).await
 }

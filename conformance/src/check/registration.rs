@@ -4,9 +4,10 @@ use std::collections::BTreeMap;
 
 use zot_protocol::{BUILTIN_TOOLS, EventName, InterceptName, is_builtin_command};
 
-use super::{Check, Checked, Cx, Fault, Profile, Run, Stop, broken, does_not_validate, invalid};
+use super::{Check, Checked, Cx, Fault, PASS, Profile, Run, Stop, broken, invalid_frame};
 use crate::{
     diagnose::shown,
+    session::{History, ReceivedLine},
     surface::{Surface, Tool},
     survey::Survey,
     verdict::{Finding, Level},
@@ -26,14 +27,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Fix the reported field. `zot schema from-extension/register_tool` prints the schema.",
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: |received, before| {
-                let types = ["register_command", "register_tool", "subscribe", "ready"];
-                let refusal = invalid(received, before, &types)?;
-                Some(does_not_validate(received, refusal))
-            },
-            not_applicable: |_, _| None,
-        },
+        run: Run::Watched(valid_registration, |_, _| None),
     },
     Check {
         id: "REG-02",
@@ -121,6 +115,11 @@ pub(super) const CHECKS: &[Check] = &[
     },
 ];
 
+fn valid_registration(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    let types = ["register_command", "register_tool", "subscribe", "ready"];
+    invalid_frame(received, before, &types)
+}
+
 fn all(found: Vec<Finding>) -> Checked {
     broken(found.into_iter().map(Fault::from).collect())
 }
@@ -136,7 +135,7 @@ fn ready_in_time(survey: &Survey) -> Option<Checked> {
         let what = format!("`ready` came after {}", shown(surface.ready_after));
         return Some(Err(Finding::new(what).into()));
     }
-    Some(Ok(Vec::new()))
+    Some(PASS)
 }
 
 fn schemas_compile(survey: &Survey) -> Option<Checked> {
@@ -226,7 +225,7 @@ async fn same_again(cx: &Cx) -> Checked {
     }
     let (first, second) = (cx.surface().summary(), again.summary());
     if first == second {
-        return Ok(Vec::new());
+        return PASS;
     }
     let only = |these: &[String], those: &[String]| {
         let only: Vec<&str> = these

@@ -6,14 +6,15 @@ use serde_json::{Value, json};
 use zot_protocol::{limits::FRAME_BYTES, validate::RefusalKind};
 
 use super::{
-    Check, Checked, Cx, Fault, Profile, REACHES, Request, Run, Stop, broken,
-    command::{self, gone, ignored},
+    Check, Checked, Cx, Fault, PASS, Profile, REACHES, Request, Run, Stop, broken,
+    command::{self, ignored},
+    context::gone,
     does_not_validate, intercept, refusal, tool,
 };
 use crate::{
     diagnose,
     session::{History, REPLIES, ReceivedLine, Session},
-    verdict::{Finding, Level, Verdict},
+    verdict::{Finding, Level},
 };
 
 /// Characters that break naive readers and writers.
@@ -82,10 +83,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Truncate long results, and say so in the text.",
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: fits,
-            not_applicable: |_, _| None,
-        },
+        run: Run::Watched(fits, |_, _| None),
     },
     Check {
         id: "ROB-06",
@@ -133,10 +131,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Write messages for people to stderr, which goes to the extension's log.",
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: is_frame,
-            not_applicable: |_, _| None,
-        },
+        run: Run::Watched(is_frame, |_, _| None),
     },
     Check {
         id: "ROB-10",
@@ -148,10 +143,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: "Answer each request once, with the request's id.",
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: answers_once,
-            not_applicable: |_, _| None,
-        },
+        run: Run::Watched(answers_once, |_, _| None),
     },
     Check {
         id: "ROB-11",
@@ -169,8 +161,8 @@ pub(super) const CHECKS: &[Check] = &[
 
 fn fits(received: &ReceivedLine, _: &History) -> Option<Finding> {
     received.is_too_long().then(|| {
-        Finding::new(format!("a line of {} bytes", received.bytes()))
-            .frame(received.shown(), None)
+        Finding::new(format!("a line of {} bytes", received.bytes))
+            .frame(&received.shown, None)
             .hint(format!(
                 "a frame has at most {FRAME_BYTES} bytes; truncate long texts, or say where to find the rest"
             ))
@@ -180,7 +172,7 @@ fn fits(received: &ReceivedLine, _: &History) -> Option<Finding> {
 fn is_utf8(received: &ReceivedLine, _: &History) -> Option<Finding> {
     received.is_not_utf8().then(|| {
         Finding::new("a line that is not UTF-8")
-            .frame(received.shown(), None)
+            .frame(&received.shown, None)
             .hint("write UTF-8 regardless of the locale")
     })
 }
@@ -212,12 +204,12 @@ fn is_frame(received: &ReceivedLine, before: &History) -> Option<Finding> {
 fn answers_once(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let finding = |what: String| {
         Finding::new(what)
-            .frame(received.shown(), Some("/id".to_owned()))
+            .frame(&received.shown, Some("/id".to_owned()))
             .hint("answer each request once, with the request's `id`")
     };
-    if received.is("shutdown_ack") && !before.shutdown_sent() {
+    if received.is("shutdown_ack") && !before.shutdown_sent {
         let what = "`shutdown_ack` without a `shutdown`";
-        return Some(Finding::new(what).frame(received.shown(), None));
+        return Some(Finding::new(what).frame(&received.shown, None));
     }
     if !REPLIES.iter().any(|kind| received.is(kind)) {
         return None;
@@ -253,14 +245,14 @@ async fn unknown_fields(cx: &Cx) -> Checked {
             )
             .with("zot_conform_list", json!([1, [], {}]));
         cx.ask(&mut session, &request).await?;
-        return Ok(Vec::new());
+        return PASS;
     }
     let shutdown = json!({"type": "shutdown", "zot_conform_unknown": [1]});
     let _ = session.send(&shutdown).await;
     session.close_stdin();
     let within = cx.scaled(zot_protocol::limits::SHUTDOWN_GRACE);
     match session.exit(within).await {
-        Some(_) => Ok(Vec::new()),
+        Some(_) => PASS,
         None => Err(Finding::new("it did not exit after a `shutdown` with unknown fields").into()),
     }
 }
@@ -270,14 +262,13 @@ type Asks<'a> = Box<dyn Fn(&mut Session) -> Request + Send + 'a>;
 
 /// Creates `count` requests, cycling through all kinds that the extension answers.
 fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, Stop> {
-    let works = |id: &str| cx.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass);
     let mut kinds: Vec<Asks<'_>> = Vec::new();
-    if works(intercept::ANSWERS) {
+    if cx.works(intercept::ANSWERS) {
         for event in cx.surface().known_intercepts() {
             kinds.push(Box::new(move |session| cx.intercept(session, event, "ls")));
         }
     }
-    if works(tool::ANSWERS) {
+    if cx.works(tool::ANSWERS) {
         for tool in cx.surface().callable() {
             if let Ok(args) = tool.minimal() {
                 kinds.push(Box::new(move |session| {
@@ -286,7 +277,7 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
             }
         }
     }
-    if works(command::ANSWERS) {
+    if cx.works(command::ANSWERS) {
         for name in &cx.surface().commands {
             kinds.push(Box::new(move |session| cx.command(session, name, "")));
         }
@@ -305,17 +296,13 @@ async fn interleaved(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let requests = mixed(cx, &mut session, 8)?;
     for request in &requests {
-        let sent = session.send(&request.frame).await;
-        sent.map_err(|wait_error| gone(&session, wait_error))?;
+        cx.send(&mut session, &request.frame).await?;
     }
     let mut faults: Vec<Fault> = Vec::new();
     for request in &requests {
-        match cx.answer(&mut session, request).await {
-            Ok(_) => {}
-            Err(fault) => {
-                faults.push(fault);
-                break;
-            }
+        if let Err(fault) = cx.answer(&mut session, request).await {
+            faults.push(fault);
+            break;
         }
     }
     session.listen(cx.scaled(Duration::from_millis(50))).await;
@@ -324,19 +311,20 @@ async fn interleaved(cx: &Cx) -> Checked {
 
 async fn large(cx: &Cx) -> Checked {
     match padded(cx, 1 << 20).await {
-        Ok(()) => {}
+        Ok(_) => {}
         Err(Stop::Broken(faults)) => return Err(Stop::Broken(hinted(cx, faults, "1 MiB"))),
         Err(stop) => return Err(stop),
     }
     match padded(cx, FRAME_BYTES).await {
         Err(Stop::Broken(faults)) => Err(Stop::Weak(hinted(cx, faults, "4 MiB"))),
-        other => other.map(|()| Vec::new()),
+        other => other,
     }
 }
 
 fn hinted(cx: &Cx, mut faults: Vec<Fault>, size: &str) -> Vec<Fault> {
     for fault in &mut faults {
-        fault.finding.what = format!("after a frame of {size}: {}", fault.finding.what);
+        let what = &mut fault.finding.what;
+        *what = format!("after a frame of {size}: {what}");
         if let Some(hint) = diagnose::long_lines(cx.target().language()) {
             fault.finding.hint = Some(hint.to_owned());
         }
@@ -347,7 +335,7 @@ fn hinted(cx: &Cx, mut faults: Vec<Fault>, size: &str) -> Vec<Fault> {
 }
 
 /// Sends a frame of this many bytes, and checks that the extension still works.
-async fn padded(cx: &Cx, bytes: usize) -> Result<(), Stop> {
+async fn padded(cx: &Cx, bytes: usize) -> Checked {
     const KEY: &str = "zot_conform_padding";
     let mut session = cx.open().await?;
     let pad = |frame: &Value| {
@@ -357,11 +345,11 @@ async fn padded(cx: &Cx, bytes: usize) -> Result<(), Stop> {
     if let Some(request) = cx.probe_request(&mut session, "ls")? {
         let padding = pad(&request.frame);
         cx.ask(&mut session, &request.with(KEY, padding)).await?;
-        return Ok(());
+        return PASS;
     }
     let mut frame = json!({"type": "zot_conform_unknown"});
     frame[KEY] = pad(&frame);
-    ignored(cx, &mut session, &frame).await.map(drop)
+    ignored(cx, &mut session, &frame).await
 }
 
 async fn hard_text(cx: &Cx) -> Checked {
@@ -376,7 +364,7 @@ async fn hard_text(cx: &Cx) -> Checked {
             ignored(cx, &mut session, &frame).await?;
         }
     }
-    Ok(Vec::new())
+    PASS
 }
 
 async fn torn(cx: &Cx) -> Checked {
@@ -384,18 +372,14 @@ async fn torn(cx: &Cx) -> Checked {
     let Some(request) = cx.probe_request(&mut session, "echo ü")? else {
         let frame = "{\"type\":\"zot_conform_unknown\",\"text\":\"ü\"}\n";
         pieces(&mut session, frame).await?;
-        cx.alive(&mut session).await?;
-        return Ok(Vec::new());
+        return cx.alive(&mut session).await;
     };
     let request = request.with("zot_conform_text", json!("ü😀"));
     session.announce(&request.frame);
     pieces(&mut session, &format!("{}\n", request.frame)).await?;
     cx.answer(&mut session, &request)
         .await
-        .map_err(|mut fault| {
-            fault.finding.what = format!("a request sent in pieces: {}", fault.finding.what);
-            fault
-        })?;
+        .map_err(|fault| fault.prefixed("a request sent in pieces"))?;
     let mut joined = String::new();
     let mut both = Vec::new();
     for _ in 0..2 {
@@ -410,12 +394,9 @@ async fn torn(cx: &Cx) -> Checked {
     for request in &both {
         cx.answer(&mut session, request)
             .await
-            .map_err(|mut fault| {
-                fault.finding.what = format!("two requests in one write: {}", fault.finding.what);
-                fault
-            })?;
+            .map_err(|fault| fault.prefixed("two requests in one write"))?;
     }
-    Ok(Vec::new())
+    PASS
 }
 
 /// Splits a line after the first byte, inside a character, and before the newline.
@@ -439,29 +420,25 @@ async fn unread(cx: &Cx) -> Checked {
     let mut bytes = 0;
     let first = mixed(cx, &mut session, 4)?;
     for request in &first {
-        bytes += cx.ask(&mut session, request).await?.bytes();
+        bytes += cx.ask(&mut session, request).await?.bytes;
     }
     let many = (FILLS * first.len() / bytes.max(1)).clamp(first.len(), MANY);
     let requests = mixed(cx, &mut session, many)?;
     session.narrow();
     session.stall(true);
     for request in &requests {
-        let sent = session.send(&request.frame).await;
-        sent.map_err(|wait_error| gone(&session, wait_error))?;
+        cx.send(&mut session, &request.frame).await?;
     }
     tokio::time::sleep(cx.scaled(Duration::from_secs(3))).await;
     session.stall(false);
     for (n, request) in requests.iter().enumerate() {
-        cx.answer(&mut session, request)
-            .await
-            .map_err(|mut fault| {
-                let what = &fault.finding.what;
-                fault.finding.what = format!("after {n} of {many} replies: {what}");
-                fault.case.clear();
-                fault
-            })?;
+        cx.answer(&mut session, request).await.map_err(|fault| {
+            // The stall caused it, not the frames.
+            let after = format_args!("after {n} of {many} replies");
+            fault.finding.prefixed(after)
+        })?;
     }
-    Ok(Vec::new())
+    PASS
 }
 
 async fn garbage(cx: &Cx) -> Checked {
@@ -474,7 +451,7 @@ async fn garbage(cx: &Cx) -> Checked {
         let mut session = cx.open().await?;
         let continues = match session.send_raw(bytes).await {
             Ok(()) => match cx.alive(&mut session).await {
-                Ok(()) => true,
+                Ok(_) => true,
                 Err(Stop::Broken(_)) => false,
                 Err(stop) => return Err(stop),
             },

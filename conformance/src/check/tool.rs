@@ -7,7 +7,7 @@ use serde_json::Value;
 use zot_protocol::{Content, FromExtension, Object, validate::Refusal};
 
 use super::{
-    Check, Checked, Cx, Fault, Profile, Run, Stop, broken, context::unreachable_tool,
+    Check, Checked, Cx, Fault, PASS, Profile, Run, Stop, broken, context::unreachable_tool,
     does_not_validate, invalid, registration::SCHEMAS,
 };
 use crate::{
@@ -46,14 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#""content": [{"type":"text","text":"…"}]; not a plain string."#,
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: |received, before| {
-                let refusal = invalid(received, before, &["tool_result"])?;
-                let is_image = is_about_an_image(received, refusal);
-                (!is_image).then(|| does_not_validate(received, refusal))
-            },
-            not_applicable: |surface, _| no_tools(surface),
-        },
+        run: Run::Watched(valid_result, |surface, _| no_tools(surface)),
     },
     Check {
         id: "TOL-03",
@@ -65,12 +58,9 @@ pub(super) const CHECKS: &[Check] = &[
         fix: r#"{"type":"image","mime_type":"image/png","data":"iVBORw0…"}: plain base64, no line breaks, no `data:` prefix."#,
         needs: &[],
         after: &[],
-        run: Run::Watched {
-            frame: valid_images,
-            not_applicable: |surface, seen| {
-                no_tools(surface).or((!seen.any(&["image"])).then_some("it sent no images"))
-            },
-        },
+        run: Run::Watched(valid_images, |surface, seen| {
+            no_tools(surface).or((!seen.any(&["image"])).then_some("it sent no images"))
+        }),
     },
     Check {
         id: "TOL-04",
@@ -161,8 +151,14 @@ fn is_about_an_image(received: &ReceivedLine, refusal: &Refusal) -> bool {
     let (Some("content"), Some(at)) = (parts.next(), parts.next()) else {
         return false;
     };
-    let block = received.value().pointer(&format!("/content/{at}/type"));
+    let block = received.value.pointer(&format!("/content/{at}/type"));
     block.and_then(Value::as_str) == Some("image")
+}
+
+fn valid_result(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    let refusal = invalid(received, before, &["tool_result"])?;
+    let is_image = is_about_an_image(received, refusal);
+    (!is_image).then(|| does_not_validate(received, refusal))
 }
 
 fn valid_images(received: &ReceivedLine, before: &History) -> Option<Finding> {
@@ -194,7 +190,7 @@ fn valid_images(received: &ReceivedLine, before: &History) -> Option<Finding> {
         let pointer = Some(format!("/content/{at}/{field}"));
         Some(
             Finding::new(what)
-                .frame(received.shown(), pointer)
+                .frame(&received.shown, pointer)
                 .hint(hint),
         )
     })
@@ -235,10 +231,8 @@ async fn one_result(cx: &Cx) -> Checked {
         let asked = Instant::now();
         match cx.ask(&mut session, &request).await {
             Ok(_) => {
-                let latency = cx.plan.known.latency.lock();
-                latency
-                    .unwrap_or_else(std::sync::PoisonError::into_inner)
-                    .insert(tool.name.clone(), asked.elapsed());
+                let mut latency = cx.plan.known.latency.lock();
+                latency.insert(tool.name.clone(), asked.elapsed());
             }
             Err(fault) => {
                 faults.push(fault);
@@ -272,18 +266,16 @@ async fn each(
                 None => cx.open().await?,
             };
             let request = cx.call_with(&mut at, &tool.name, &made.args);
-            let describe = |what: &str| format!("tool `{}`, {}: {what}", tool.name, made.why);
+            let described = format!("tool `{}`, {}", tool.name, made.why);
             match cx.ask(&mut at, &request).await {
                 Ok(received) => {
-                    if let Some(mut finding) = judge(&made, &received) {
-                        finding.what = describe(&finding.what);
-                        faults.push(Fault::in_session(finding, &at));
+                    if let Some(finding) = judge(&made, &received) {
+                        faults.push(Fault::in_session(finding.prefixed(described), &at));
                     }
                     session = Some(at);
                 }
-                Err(mut fault) => {
-                    fault.finding.what = describe(&fault.finding.what);
-                    faults.push(fault);
+                Err(fault) => {
+                    faults.push(fault.prefixed(described));
                     // Each missing reply costs a full timeout, so stop at the first.
                     return broken(faults);
                 }
@@ -297,7 +289,7 @@ async fn each(
 }
 
 fn is_error(received: &ReceivedLine) -> bool {
-    received.value().get("is_error") == Some(&Value::Bool(true))
+    received.value.get("is_error") == Some(&Value::Bool(true))
 }
 
 async fn own_examples(cx: &Cx) -> Checked {
@@ -306,7 +298,7 @@ async fn own_examples(cx: &Cx) -> Checked {
         |_, arguments| arguments.examples(),
         |_, received| {
             is_error(received)
-                .then(|| Finding::new("it returned an error").frame(received.shown(), None))
+                .then(|| Finding::new("it returned an error").frame(&received.shown, None))
         },
     )
     .await
@@ -331,7 +323,7 @@ async fn misfits(cx: &Cx) -> Checked {
         all.into_iter().filter(sent).collect()
     };
     each(cx, make, |_, received| {
-        let text = received.value().pointer("/content/0/text");
+        let text = received.value.pointer("/content/0/text");
         let says = text
             .and_then(Value::as_str)
             .is_some_and(|it| !it.trim().is_empty());
@@ -340,7 +332,7 @@ async fn misfits(cx: &Cx) -> Checked {
             (true, false) => "an error without a message",
             (false, _) => "the result is not an error",
         };
-        Some(Finding::new(what).frame(received.shown(), None))
+        Some(Finding::new(what).frame(&received.shown, None))
     })
     .await
 }
@@ -373,9 +365,9 @@ async fn unregistered(cx: &Cx) -> Checked {
     let request = request.within(cx.scaled(Duration::from_secs(5)));
     let received = cx.ask(&mut session, &request).await?;
     if is_error(&received) {
-        return Ok(Vec::new());
+        return PASS;
     }
-    let finding = Finding::new("the result is not an error").frame(received.shown(), None);
+    let finding = Finding::new("the result is not an error").frame(&received.shown, None);
     Err(Fault::in_session(finding, &session).into())
 }
 
@@ -398,7 +390,7 @@ async fn structured(cx: &Cx) -> Checked {
         };
         let request = cx.call(&mut session, tool)?;
         let received = cx.ask(&mut session, &request).await?;
-        let content = received.value().get("structured_content");
+        let content = received.value.get("structured_content");
         let wrong = match content {
             None if is_error(&received) => continue,
             None => Some((String::new(), "no `structured_content`".to_owned())),
@@ -409,7 +401,7 @@ async fn structured(cx: &Cx) -> Checked {
         };
         if let Some((pointer, why)) = wrong {
             let finding = Finding::new(format!("tool `{}`: {why}", tool.name))
-                .frame(received.shown(), Some(pointer));
+                .frame(&received.shown, Some(pointer));
             faults.push(Fault::in_session(finding, &session));
         }
     }

@@ -19,13 +19,7 @@ pub(super) fn accept(file: &Path, dir: Option<&Path>, timing: &Timing) -> anyhow
         Some(dir) => dir.to_owned(),
         None => replay::extension_of(std::slice::from_ref(&script))?,
     };
-    let target = match Target::of_dir(&dir) {
-        Ok(target) => target,
-        Err(why) => {
-            eprintln!("error: {why}");
-            return Ok(ExitCode::from(3));
-        }
-    };
+    let target = Target::of_dir(&dir)?;
     let observer = timing.verbose.then(|| observer(once::print));
     let seen = replay_and_accept(&target, &script, scale, startup, observer);
     let text = match super::block_on(seen)? {

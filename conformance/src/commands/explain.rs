@@ -6,9 +6,7 @@ use std::{
 };
 
 use anyhow::bail;
-use zot_conform::{Check, Level, Selection, catalogue};
-
-use super::list::level;
+use zot_conform::{Check, Level, Selection, catalogue, wrap};
 
 /// Explains each check whose id matches.
 pub(super) fn explain(id: &str) -> anyhow::Result<ExitCode> {
@@ -31,7 +29,7 @@ fn text(check: &'static Check) -> String {
     let mut text = format!(
         "{} ({}): {}\n\n  What it does\n    {}\n\n  Why it matters\n    {}\n\n  How to fix it\n    {}\n",
         check.id,
-        level(check.level),
+        check.level.as_str(),
         check.title,
         wrapped(check.does),
         wrapped(check.why),
@@ -49,19 +47,7 @@ fn text(check: &'static Check) -> String {
     text
 }
 
-/// Wraps text at 76 characters, with the indentation of the first line.
+/// Wraps text at 76 columns, with the indentation of the first line.
 fn wrapped(text: &str) -> String {
-    let mut lines: Vec<String> = vec![String::new()];
-    for word in text.split(' ') {
-        let line = lines.last_mut().expect("there is at least one line");
-        if line.chars().count() + word.chars().count() > 75 && !line.is_empty() {
-            lines.push(word.to_owned());
-        } else {
-            if !line.is_empty() {
-                line.push(' ');
-            }
-            line.push_str(word);
-        }
-    }
-    lines.join("\n    ")
+    wrap(text, 76, 0, 0).join("\n    ")
 }

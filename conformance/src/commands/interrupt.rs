@@ -4,7 +4,7 @@
 use std::{process, thread, time::Duration};
 
 use tokio::{
-    runtime::{Builder, Runtime},
+    runtime::Builder,
     signal::unix::{SignalKind, signal},
 };
 
@@ -17,7 +17,7 @@ const KILL_TIMEOUT: Duration = Duration::from_millis(200);
 /// Runs a future to completion on its own runtime. If interrupted, exits with the status of the
 /// signal.
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
-    let runtime = runtime()?;
+    let runtime = Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
         tokio::select! {
             value = future => Ok(value),
@@ -62,8 +62,4 @@ async fn interrupted() -> i32 {
         std::task::Poll::Pending
     })
     .await
-}
-
-fn runtime() -> anyhow::Result<Runtime> {
-    Ok(Builder::new_multi_thread().enable_all().build()?)
 }

@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::json;
-use zot_conform::{Level, catalogue};
+use zot_conform::catalogue;
 
 /// Prints one line per check, or one JSON document.
 pub(super) fn list(as_json: bool) -> anyhow::Result<ExitCode> {
@@ -15,7 +15,7 @@ pub(super) fn list(as_json: bool) -> anyhow::Result<ExitCode> {
         let checks: Vec<_> = catalogue()
             .map(|check| {
                 json!({
-                    "id": check.id, "level": level(check.level), "profile": check.profile.as_str(),
+                    "id": check.id, "level": check.level.as_str(), "profile": check.profile.as_str(),
                     "title": check.title, "does": check.does, "why": check.why, "fix": check.fix,
                     "needs": check.needs,
                 })
@@ -32,7 +32,7 @@ pub(super) fn list(as_json: bool) -> anyhow::Result<ExitCode> {
             text += &format!(
                 "{}  {:<6}  {}{from}\n",
                 check.id,
-                level(check.level),
+                check.level.as_str(),
                 check.title
             );
         }
@@ -40,13 +40,4 @@ pub(super) fn list(as_json: bool) -> anyhow::Result<ExitCode> {
     // Ignore a closed pipe (`| head`).
     let _ = stdout().write_all(text.as_bytes());
     Ok(ExitCode::SUCCESS)
-}
-
-/// The level as it is displayed.
-pub(super) fn level(level: Level) -> &'static str {
-    match level {
-        Level::Must => "must",
-        Level::Should => "should",
-        Level::Info => "info",
-    }
 }

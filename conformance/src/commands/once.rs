@@ -12,35 +12,8 @@ use zot_conform::{Action, Ask, Entry, Finding, Party, observer, target::Target};
 
 use crate::{args::Timing, settings};
 
-pub(super) fn call(
-    dir: &Path,
-    tool: String,
-    json: Option<&str>,
-    timing: &Timing,
-) -> anyhow::Result<ExitCode> {
-    ask(dir, &Ask::Tool(tool, object(json)?), timing)
-}
-
-pub(super) fn command(
-    dir: &Path,
-    name: &str,
-    args: &[String],
-    timing: &Timing,
-) -> anyhow::Result<ExitCode> {
-    let name = name.strip_prefix('/').unwrap_or(name).to_owned();
-    ask(dir, &Ask::Command(name, args.join(" ")), timing)
-}
-
-pub(super) fn intercept(
-    dir: &Path,
-    event: String,
-    json: Option<&str>,
-    timing: &Timing,
-) -> anyhow::Result<ExitCode> {
-    ask(dir, &Ask::Intercept(event, object(json)?), timing)
-}
-
-fn object(json: Option<&str>) -> anyhow::Result<Option<Map<String, Value>>> {
+/// Parses a JSON object from the command line.
+pub(super) fn object(json: Option<&str>) -> anyhow::Result<Option<Map<String, Value>>> {
     let Some(json) = json else {
         return Ok(None);
     };
@@ -50,15 +23,10 @@ fn object(json: Option<&str>) -> anyhow::Result<Option<Map<String, Value>>> {
     }
 }
 
-fn ask(dir: &Path, ask: &Ask, timing: &Timing) -> anyhow::Result<ExitCode> {
+/// Sends one request and prints the frames.
+pub(super) fn ask(dir: &Path, ask: &Ask, timing: &Timing) -> anyhow::Result<ExitCode> {
     let (scale, startup) = settings::timing(timing)?;
-    let target = match Target::of_dir(dir) {
-        Ok(target) => target,
-        Err(why) => {
-            eprintln!("error: {why}");
-            return Ok(ExitCode::from(3));
-        }
-    };
+    let target = Target::of_dir(dir)?;
     let asked = zot_conform::once(&target, ask, scale, startup, observer(print));
     match super::block_on(asked)? {
         Ok(()) => Ok(ExitCode::SUCCESS),

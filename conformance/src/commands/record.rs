@@ -39,13 +39,7 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
             lines
         }
     };
-    let target = match Target::of_dir(&args.dir) {
-        Ok(target) => target,
-        Err(why) => {
-            eprintln!("error: {why}");
-            return Ok(ExitCode::from(3));
-        }
-    };
+    let target = Target::of_dir(&args.dir)?;
     let name = file_name(&args.output);
     let observer = if typed {
         Some(observer(print_over_prompt))
@@ -120,9 +114,9 @@ async fn by_script(recording: &mut Recording, lines: &str) -> Result<(), LineErr
                     "line {number} of the script: {why}"
                 )));
             }
-            Err(LineError::Failed(mut finding)) => {
-                finding.what = format!("line {number} of the script: {}", finding.what);
-                return Err(LineError::Failed(finding));
+            Err(LineError::Failed(finding)) => {
+                let finding = finding.prefixed(format_args!("line {number} of the script"));
+                return Err(LineError::Failed(Box::new(finding)));
             }
         }
     }

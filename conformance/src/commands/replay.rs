@@ -7,7 +7,7 @@ use std::{
 
 use anyhow::{Context, bail, ensure};
 use zot_conform::{
-    Options, Selection, Verdict, observer, play_extension, quoted, run as try_all,
+    Options, Profile, Selection, Verdict, observer, play_extension, quoted, run as try_all,
     target::{MANIFEST, Target},
     transcript::{LoadError, SUFFIX, Script},
     visible,
@@ -47,6 +47,9 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
     let (scale, startup) = settings::timing(&args.timing)?;
     ensure!(args.jobs != Some(0), "--jobs must be at least 1");
     let options = Options {
+        profile: Profile::default(),
+        seed: 0,
+        keep_going: false,
         scale,
         startup,
         jobs: args.jobs.unwrap_or(settings::JOBS),
@@ -58,7 +61,6 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
         observer: args.timing.verbose.then(|| observer(once::print)),
         transcripts: scripts,
         store: settings::store(),
-        ..Options::default()
     };
     let (line, progress) = progress::ProgressLine::start();
     let shown = quoted(&dir);

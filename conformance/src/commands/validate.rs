@@ -10,13 +10,7 @@ use std::{
 use anyhow::Context;
 use zot_conform::{Sender, StreamFinding, StreamSummary};
 
-use crate::args::From;
-
-pub(super) fn validate(from: From, file: &Path) -> ExitCode {
-    let from = match from {
-        From::Ext => Sender::Extension,
-        From::Host => Sender::Host,
-    };
+pub(super) fn validate(from: Sender, file: &Path) -> ExitCode {
     match read(from, file) {
         Ok(StreamSummary { frames: 0, .. }) => {
             eprintln!("error: no frames in `{}`", file.display());

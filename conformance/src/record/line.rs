@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Value, json};
 use zot_protocol::{
     FromHost, Object,
     validate::{self, strict_json},
@@ -31,41 +31,14 @@ pub(super) enum ScriptLine {
     Help,
     End,
     Wait(Duration),
-    Frame(Template),
-    Short(Short),
-}
-
-/// A frame that is complete except for its id.
-pub(super) enum Short {
-    Command(String, String),
-    Call(String, Object),
-    Event(Value),
-    Intercept(String, Option<Object>),
-    Shutdown,
-}
-
-impl Short {
-    pub(super) fn frame(self, id: &str) -> Value {
-        match self {
-            Self::Command(name, args) => samples::command(id, &name, &args),
-            Self::Call(name, args) => samples::tool_call(id, &name, &args),
-            Self::Event(frame) => frame,
-            Self::Intercept(name, None) => samples::intercept(id, &name, "ls"),
-            Self::Intercept(name, Some(fields)) => {
-                let mut frame = Map::new();
-                frame.insert("type".into(), "event_intercept".into());
-                frame.insert("id".into(), id.into());
-                frame.insert("event".into(), name.into());
-                frame.extend(fields);
-                frame.into()
-            }
-            Self::Shutdown => json!({"type": "shutdown"}),
-        }
-    }
+    /// A frame of a transcript, with names to fill in.
+    Template(Template),
+    Frame(Value),
 }
 
 impl ScriptLine {
-    pub(super) fn read(line: &str, surface: &Surface) -> Result<Self, String> {
+    /// Parses a line. `id` is used if it is a request.
+    pub(super) fn read(line: &str, surface: &Surface, id: &str) -> Result<Self, String> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
             return Ok(Self::Nothing);
@@ -77,15 +50,14 @@ impl ScriptLine {
             let (name, args) = word(command);
             let known = surface.commands.iter().map(String::as_str);
             known_name("command", name, known)?;
-            let short = Short::Command(name.to_owned(), args.to_owned());
-            return Ok(Self::Short(short));
+            return Ok(Self::Frame(samples::command(id, name, args)));
         }
         let (verb, rest) = word(line);
         let (name, json) = word(rest);
-        let short = match (verb, name) {
+        let frame = match (verb, name) {
             ("help" | "?", "") => return Ok(Self::Help),
             ("quit" | "exit", "") => return Ok(Self::End),
-            ("shutdown", "") => Short::Shutdown,
+            ("shutdown", "") => json!({"type": "shutdown"}),
             ("call" | "event" | "intercept", "") => {
                 return Err(format!("`{verb}` needs an argument"));
             }
@@ -96,22 +68,19 @@ impl ScriptLine {
                     Some(args) => args,
                     None => smallest(surface, name)?,
                 };
-                Short::Call(name.to_owned(), args)
+                samples::tool_call(id, name, &args)
             }
-            ("event", name) => Short::Event(match object(json)? {
-                Some(fields) => {
-                    let mut frame = json!({"type": "event", "event": name});
-                    if let Value::Object(frame) = &mut frame {
-                        frame.extend(fields);
-                    }
-                    frame
-                }
+            ("event", name) => match object(json)? {
+                Some(fields) => samples::event_with(name, fields),
                 None => samples::event(name, EventFields::All),
-            }),
-            ("intercept", name) => Short::Intercept(name.to_owned(), object(json)?),
+            },
+            ("intercept", name) => match object(json)? {
+                Some(fields) => samples::intercept_with(id, name, fields),
+                None => samples::intercept(id, name, "ls"),
+            },
             _ => return Err(format!("unknown command `{verb}`; type `help` for a list")),
         };
-        Ok(Self::Short(short))
+        Ok(Self::Frame(frame))
     }
 }
 
@@ -137,7 +106,7 @@ fn json_line(line: &str) -> Result<ScriptLine, String> {
         }
     };
     Template::new(template)
-        .map(ScriptLine::Frame)
+        .map(ScriptLine::Template)
         .map_err(|error| error.to_string())
 }
 

@@ -3,8 +3,10 @@
 use std::io::{self, Write};
 
 use crate::{
-    clean::{console, visible},
-    report::{Report, group, wording::one_line},
+    report::{
+        Report, group,
+        wording::{details, one_line},
+    },
     verdict::{Finding, Outcome, Verdict},
 };
 
@@ -47,31 +49,19 @@ fn manifest(report: &Report, outcome: &Outcome) -> Option<String> {
 
 /// The whole finding as one text.
 fn message(outcome: &Outcome, finding: &Finding) -> String {
-    let mut lines = vec![one_line(&finding.what)];
+    let mut text = format!("{}\n", one_line(&finding.what));
     if let Some((line, pointer)) = &finding.frame {
         let place = match pointer {
             Some(pointer) => format!(" at {}", one_line(pointer)),
             None => String::new(),
         };
-        lines.push(format!("frame{place}: {}", one_line(line)));
+        text += &format!("frame{place}: {}\n", one_line(line));
     }
-    if let Some(hint) = &finding.hint {
-        lines.push(format!("hint: {}", visible(hint)));
+    text += &details(finding);
+    if let Some(explain) = outcome.explain_command() {
+        text += &format!("explain: {explain}\n");
     }
-    if let Some(stderr) = &finding.stderr {
-        lines.push(format!("stderr:\n{}", console(stderr).trim_end()));
-    }
-    if let Some(input) = &finding.input {
-        lines.push(format!("input:\n{}", visible(input).trim_end()));
-    }
-    if let Some(repeat) = &finding.repeat {
-        lines.push(format!("repeat: {}", one_line(repeat)));
-    }
-    // `explain` only knows checks, not transcripts.
-    if !outcome.id.contains('/') {
-        lines.push(format!("explain: zot-conform explain {}", outcome.id));
-    }
-    lines.join("\n")
+    text.trim_end_matches('\n').to_owned()
 }
 
 /// Escapes a message, which ends at a newline.

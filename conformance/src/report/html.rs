@@ -7,10 +7,11 @@
 use std::io::{self, Write};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
+use quick_xml::escape::escape;
 use sha2::{Digest, Sha256};
 
 use crate::{
-    clean::console,
+    clean::{console, is_unsafe},
     exchange::{Action, Entry, Exchange},
     report::{
         Counts, Report, frame, group, json,
@@ -27,17 +28,18 @@ const SCRIPT: &str = include_str!("html/page.js");
 const WIDTH: usize = 88;
 
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
-    let name = escape(&report.shown_name());
+    let name = escape(report.shown_name());
     let verdict = report.verdict();
     let class = if report.conforms() { "good" } else { "bad" };
     let document = json::for_page(report)?;
+    let script = SCRIPT.replace("{{invisible}}", &invisible_ranges());
     fill(PAGE, out, |part| match part {
         "style-hash" => digest(STYLE),
-        "script-hash" => digest(SCRIPT),
+        "script-hash" => digest(&script),
         "version" => env!("CARGO_PKG_VERSION").to_owned(),
         "title" => format!("{name} {verdict}"),
         "style" => STYLE.to_owned(),
-        "name" => name.clone(),
+        "name" => name.clone().into_owned(),
         "verdict" => verdict.to_owned(),
         "verdict-class" => class.to_owned(),
         "about" => about(report),
@@ -45,7 +47,7 @@ pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
         "filters" => filters(report),
         "groups" => groups(report),
         "report" => document.clone(),
-        "script" => SCRIPT.to_owned(),
+        "script" => script.clone(),
         unknown => unreachable!("the page has no part `{unknown}`"),
     })
 }
@@ -62,30 +64,23 @@ fn fill(template: &str, out: &mut impl Write, part: impl Fn(&str) -> String) -> 
     Ok(())
 }
 
+/// Returns the characters that must be escaped, as ranges of a JavaScript character class.
+fn invisible_ranges() -> String {
+    let unsafe_chars: Vec<char> = ('\0'..=char::MAX).filter(|char| is_unsafe(*char)).collect();
+    let ranges = unsafe_chars.chunk_by(|one, next| u32::from(*one) + 1 == u32::from(*next));
+    let code = |char: char| format!("\\u{{{:x}}}", u32::from(char));
+    let ranges = ranges.map(|range| [code(range[0]), code(range[range.len() - 1])].join("-"));
+    ranges.collect()
+}
+
 /// Returns the digest in the format of a Content Security Policy.
 fn digest(text: &str) -> String {
     format!("sha256-{}", BASE64_STANDARD.encode(Sha256::digest(text)))
 }
 
-/// Escapes text for element content and quoted attributes.
-fn escape(text: &str) -> String {
-    let mut escaped = String::with_capacity(text.len());
-    for char in text.chars() {
-        match char {
-            '&' => escaped.push_str("&amp;"),
-            '<' => escaped.push_str("&lt;"),
-            '>' => escaped.push_str("&gt;"),
-            '"' => escaped.push_str("&quot;"),
-            '\'' => escaped.push_str("&#39;"),
-            other => escaped.push(other),
-        }
-    }
-    escaped
-}
-
 /// Escapes untrusted text and puts it on one line.
 fn line(text: &str) -> String {
-    escape(&one_line(text))
+    escape(one_line(text)).into_owned()
 }
 
 fn about(report: &Report) -> String {
@@ -191,13 +186,11 @@ fn check(outcome: &Outcome, position: usize, strict: bool) -> String {
         "<span class=\"sign\" aria-hidden=\"true\">{sign}</span> <code class=\"id\">{id}</code> \
          <span class=\"title\">{}</span> <span class=\"meta\">{} · {meta}</span>",
         code(&outcome.title),
-        json::level(outcome.level),
+        outcome.level.as_str(),
     );
     let open = if failure { " open" } else { "" };
     let mut body: String = outcome.findings.iter().map(finding).collect();
-    // `explain` only knows checks, not transcripts.
-    if !outcome.id.contains('/') {
-        let explain = format!("zot-conform explain {}", outcome.id);
+    if let Some(explain) = outcome.explain_command() {
         body.push_str(&command("explain", &explain));
     }
     for (at, wire) in outcome.exchanges.iter().enumerate() {
@@ -224,7 +217,7 @@ fn finding(finding: &Finding) -> String {
                     escape(&row.text[mark.clone()]),
                     escape(&row.text[mark.end..])
                 ),
-                None => escape(&row.text),
+                None => escape(&row.text).into_owned(),
             };
             text.push_str(&row_text);
             text.push('\n');

@@ -6,13 +6,13 @@ use std::{
     time::Duration,
 };
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::{
     clean::is_unsafe,
     exchange::{Action, Entry, Exchange, Party},
-    report::{Counts, Report, group},
-    verdict::{Finding, Level, Outcome, Verdict},
+    report::{Report, group},
+    verdict::{Finding, Outcome, Verdict},
 };
 
 /// The version of the document, raised when a field changes its meaning.
@@ -35,154 +35,53 @@ pub(super) fn for_page(report: &Report) -> io::Result<String> {
 fn escaped(json: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut text = String::with_capacity(json.len());
     for char in json.chars() {
-        if is_escaped(char) {
-            write!(text, "\\u{:04x}", u32::from(char)).expect("writing to a string cannot fail");
-        } else {
+        if !is_escaped(char) {
             text.push(char);
+            continue;
+        }
+        // Characters beyond U+FFFF need two escapes.
+        for unit in char.encode_utf16(&mut [0; 2]) {
+            write!(text, "\\u{unit:04x}").expect("writing to a string cannot fail");
         }
     }
     text
 }
 
-#[derive(Serialize)]
-struct Document<'a> {
-    format: u32,
-    zot_conform: &'static str,
-    target: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    name: Option<&'a str>,
-    profile: &'a str,
-    seed: String,
-    strict: bool,
-    conforms: bool,
-    took_ms: f64,
-    counts: CountsView,
-    outcomes: Vec<OutcomeView<'a>>,
+fn document(report: &Report) -> Value {
+    let outcomes = report.outcomes.iter();
+    let outcomes = outcomes.map(|outcome| self::outcome(outcome, report.strict));
+    present(json!({
+        "format": FORMAT,
+        "zot_conform": env!("CARGO_PKG_VERSION"),
+        "target": report.target,
+        "name": report.name,
+        "profile": report.profile,
+        "seed": report.seed.to_string(),
+        "strict": report.strict,
+        "conforms": report.conforms(),
+        "took_ms": milliseconds(report.took),
+        "counts": report.counts(),
+        "outcomes": outcomes.collect::<Value>(),
+    }))
 }
 
-#[derive(Serialize)]
-struct CountsView {
-    pass: usize,
-    fail: usize,
-    warn: usize,
-    not_applicable: usize,
-    withheld: usize,
-    blocked: usize,
-    not_exercised: usize,
-}
-
-#[derive(Serialize)]
-struct OutcomeView<'a> {
-    id: &'a str,
-    group: &'a str,
-    level: &'static str,
-    title: &'a str,
-    verdict: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    blocked_by: Option<&'a str>,
-    failure: bool,
-    took_ms: f64,
-    findings: Vec<FindingView<'a>>,
-    exchanges: Vec<ExchangeView<'a>>,
-}
-
-#[derive(Serialize)]
-struct FindingView<'a> {
-    what: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    frame: Option<FrameView<'a>>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    hint: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    stderr: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    input: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    repeat: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct FrameView<'a> {
-    line: &'a str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    pointer: Option<&'a str>,
-}
-
-#[derive(Serialize)]
-struct ExchangeView<'a> {
-    entries: Vec<EntryView<'a>>,
-    stderr: &'a str,
-}
-
-#[derive(Serialize)]
-struct EntryView<'a> {
-    at_ms: f64,
-    who: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    line: Option<&'a str>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    bytes: Option<usize>,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    note: Option<&'a str>,
-}
-
-fn document(report: &Report) -> Document<'_> {
-    Document {
-        format: FORMAT,
-        zot_conform: env!("CARGO_PKG_VERSION"),
-        target: &report.target,
-        name: report.name.as_deref(),
-        profile: report.profile,
-        seed: report.seed.to_string(),
-        strict: report.strict,
-        conforms: report.conforms(),
-        took_ms: milliseconds(report.took),
-        counts: counts(report.counts()),
-        outcomes: report
-            .outcomes
-            .iter()
-            .map(|outcome| self::outcome(outcome, report.strict))
-            .collect(),
-    }
-}
-
-fn counts(counts: Counts) -> CountsView {
-    CountsView {
-        pass: counts.pass,
-        fail: counts.fail,
-        warn: counts.warn,
-        not_applicable: counts.not_applicable,
-        withheld: counts.withheld,
-        blocked: counts.blocked,
-        not_exercised: counts.not_exercised,
-    }
-}
-
-fn outcome(outcome: &Outcome, strict: bool) -> OutcomeView<'_> {
-    OutcomeView {
-        id: &outcome.id,
-        group: group::title(&outcome.id),
-        level: level(outcome.level),
-        title: &outcome.title,
-        verdict: verdict(&outcome.verdict),
-        blocked_by: match &outcome.verdict {
-            Verdict::BlockedBy(id) => Some(id),
-            _ => None,
-        },
-        failure: outcome.is_failure(strict),
-        took_ms: milliseconds(outcome.took),
-        findings: outcome.findings.iter().map(finding).collect(),
-        exchanges: outcome.exchanges.iter().map(exchange).collect(),
-    }
-}
-
-/// The level as a word.
-pub(super) fn level(level: Level) -> &'static str {
-    match level {
-        Level::Info => "info",
-        Level::Should => "should",
-        Level::Must => "must",
-    }
+fn outcome(outcome: &Outcome, strict: bool) -> Value {
+    let blocked_by = match &outcome.verdict {
+        Verdict::BlockedBy(id) => Some(id),
+        _ => None,
+    };
+    present(json!({
+        "id": outcome.id,
+        "group": group::title(&outcome.id),
+        "level": outcome.level.as_str(),
+        "title": outcome.title,
+        "verdict": verdict(&outcome.verdict),
+        "blocked_by": blocked_by,
+        "failure": outcome.is_failure(strict),
+        "took_ms": milliseconds(outcome.took),
+        "findings": outcome.findings.iter().map(finding).collect::<Value>(),
+        "exchanges": outcome.exchanges.iter().map(exchange).collect::<Value>(),
+    }))
 }
 
 /// The verdict as a word without spaces.
@@ -194,45 +93,61 @@ pub(super) fn verdict(verdict: &Verdict) -> &'static str {
     }
 }
 
-fn finding(finding: &Finding) -> FindingView<'_> {
-    FindingView {
-        what: &finding.what,
-        frame: finding.frame.as_ref().map(|(line, pointer)| FrameView {
-            line,
-            pointer: pointer.as_deref(),
-        }),
-        hint: finding.hint.as_deref(),
-        stderr: finding.stderr.as_deref(),
-        input: finding.input.as_deref(),
-        repeat: finding.repeat.as_deref(),
-    }
+fn finding(finding: &Finding) -> Value {
+    let frame = finding.frame.as_ref();
+    let frame = frame.map(|(line, pointer)| present(json!({"line": line, "pointer": pointer})));
+    present(json!({
+        "what": finding.what,
+        "frame": frame,
+        "hint": finding.hint,
+        "stderr": finding.stderr,
+        "input": finding.input,
+        "repeat": finding.repeat,
+    }))
 }
 
-fn exchange(exchange: &Exchange) -> ExchangeView<'_> {
-    ExchangeView {
-        entries: exchange.entries.iter().map(entry).collect(),
-        stderr: &exchange.stderr,
-    }
+fn exchange(exchange: &Exchange) -> Value {
+    let entries: Value = exchange.entries.iter().map(entry).collect();
+    json!({"entries": entries, "stderr": exchange.stderr})
 }
 
-fn entry(entry: &Entry) -> EntryView<'_> {
-    let (line, bytes, note) = match &entry.action {
-        Action::Line(line, bytes) => (Some(line.as_str()), Some(*bytes), None),
-        Action::Note(note) => (None, None, Some(note.as_str())),
+fn entry(entry: &Entry) -> Value {
+    let at_ms = milliseconds(entry.at);
+    let who = match entry.who {
+        Party::Host => "host",
+        Party::Extension => "extension",
     };
-    EntryView {
-        at_ms: milliseconds(entry.at),
-        who: match entry.who {
-            Party::Host => "host",
-            Party::Extension => "extension",
-        },
-        line,
-        bytes,
-        note,
+    match &entry.action {
+        Action::Line(line, bytes) => {
+            json!({"at_ms": at_ms, "who": who, "line": line, "bytes": bytes})
+        }
+        Action::Note(note) => json!({"at_ms": at_ms, "who": who, "note": note}),
     }
+}
+
+/// Removes the absent fields of an object.
+fn present(mut value: Value) -> Value {
+    if let Value::Object(object) = &mut value {
+        object.retain(|_, field| !field.is_null());
+    }
+    value
 }
 
 /// Rounds to microseconds.
 fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{escaped, is_unsafe};
+
+    #[test]
+    fn escapes_are_valid_json() {
+        let json = "\"\u{202e}\u{e0041}\"";
+        let text = escaped(json, is_unsafe);
+        assert_eq!(text, r#""\u202e\udb40\udc41""#);
+        let value: String = serde_json::from_str(&text).unwrap();
+        assert_eq!(value, "\u{202e}\u{e0041}");
+    }
 }

@@ -15,12 +15,11 @@ use quick_xml::{
 };
 
 use crate::{
-    clean::{console, visible},
+    clean::console,
     report::{
         Counts, Report, frame,
         group::{self, Group},
-        json,
-        wording::{exchange, one_line},
+        wording::{details, exchange, one_line},
     },
     verdict::{Finding, Outcome, Verdict},
 };
@@ -31,12 +30,11 @@ const WIDTH: usize = 100;
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let mut xml = Writer::new_with_indent(&mut *out, b' ', 2);
     xml.write_event(Event::Decl(BytesDecl::new("1.0", Some("UTF-8"), None)))?;
-    let tally = Tally::of(&report.outcomes, report.strict);
+    let totals = totals(&report.outcomes, report.strict);
     xml.create_element("testsuites")
         .with_attribute(("name", &*format!("zot-conform {}", report.shown_name())))
-        .with_attribute(("tests", &*tally.tests.to_string()))
-        .with_attribute(("failures", &*tally.failures.to_string()))
-        .with_attribute(("errors", &*tally.errors.to_string()))
+        // The root has no `skipped`.
+        .with_attributes(attributes(&totals[..3]))
         .with_attribute(("time", &*time(report.took)))
         .write_inner_content(|xml| {
             for group in group::all(report) {
@@ -47,28 +45,24 @@ pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(out)
 }
 
-/// The totals of a suite.
-struct Tally {
-    tests: usize,
-    failures: usize,
-    errors: usize,
-    skipped: usize,
+/// The totals of a suite, as attributes.
+fn totals<'a>(
+    outcomes: impl IntoIterator<Item = &'a Outcome>,
+    strict: bool,
+) -> [(&'static str, String); 4] {
+    let ends = outcomes.into_iter().map(|it| End::of(it, strict));
+    let ends: Vec<End> = ends.collect();
+    let count = |wanted: End| ends.iter().filter(|end| **end == wanted).count();
+    [
+        ("tests", ends.len().to_string()),
+        ("failures", count(End::Failure).to_string()),
+        ("errors", count(End::Error).to_string()),
+        ("skipped", count(End::Skipped).to_string()),
+    ]
 }
 
-impl Tally {
-    fn of<'a>(outcomes: impl IntoIterator<Item = &'a Outcome>, strict: bool) -> Self {
-        let outcomes: Vec<_> = outcomes.into_iter().collect();
-        let count = |end: End| {
-            let same = |outcome: &&&Outcome| End::of(outcome, strict) == end;
-            outcomes.iter().filter(same).count()
-        };
-        Self {
-            tests: outcomes.len(),
-            failures: count(End::Failure),
-            errors: count(End::Error),
-            skipped: count(End::Skipped),
-        }
-    }
+fn attributes<'a>(totals: &'a [(&'a str, String)]) -> impl Iterator<Item = (&'a str, &'a str)> {
+    totals.iter().map(|(name, count)| (*name, count.as_str()))
 }
 
 /// The results that `JUnit` supports.
@@ -96,14 +90,11 @@ impl End {
 }
 
 fn suite<W: Write>(report: &Report, group: &Group<'_>, xml: &mut Writer<W>) -> io::Result<()> {
-    let tally = Tally::of(group.outcomes.iter().copied(), report.strict);
+    let totals = totals(group.outcomes.iter().copied(), report.strict);
     let took = group.outcomes.iter().map(|outcome| outcome.took).sum();
     xml.create_element("testsuite")
         .with_attribute(("name", &*one_line(group.title)))
-        .with_attribute(("tests", &*tally.tests.to_string()))
-        .with_attribute(("failures", &*tally.failures.to_string()))
-        .with_attribute(("errors", &*tally.errors.to_string()))
-        .with_attribute(("skipped", &*tally.skipped.to_string()))
+        .with_attributes(attributes(&totals))
         .with_attribute(("time", &*time(took)))
         .write_inner_content(|xml| {
             let counts = Counts::of(group.outcomes.iter().copied()).words();
@@ -156,7 +147,7 @@ fn case<W: Write>(
             if let Some(message) = &part.message {
                 element = element
                     .with_attribute(("message", &**message))
-                    .with_attribute(("type", json::level(outcome.level)));
+                    .with_attribute(("type", outcome.level.as_str()));
             }
             element.write_text_content(escaped(&part.text))?;
         }
@@ -239,19 +230,7 @@ fn describe(finding: &Finding) -> String {
             }
         }
     }
-    if let Some(hint) = &finding.hint {
-        text.push_str(&format!("hint: {}\n", visible(hint)));
-    }
-    if let Some(stderr) = &finding.stderr {
-        text.push_str(&format!("stderr:\n{}\n", console(stderr).trim_end()));
-    }
-    if let Some(input) = &finding.input {
-        text.push_str(&format!("input:\n{}\n", visible(input).trim_end()));
-    }
-    if let Some(repeat) = &finding.repeat {
-        text.push_str(&format!("repeat: {}\n", one_line(repeat)));
-    }
-    text
+    text + &details(finding)
 }
 
 /// Removes characters that XML 1.0 does not allow even as references. Text from an extension is

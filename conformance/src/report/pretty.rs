@@ -14,7 +14,7 @@ use crate::{
         group::{self, Group},
         paint::{Paint, Style},
         wording::{one_line, seconds},
-        wrap::wrap,
+        wrap,
     },
     verdict::{Finding, Outcome, Verdict},
 };
@@ -212,9 +212,8 @@ impl<W: Write> Pretty<'_, W> {
         for finding in &outcome.findings {
             self.finding(finding)?;
         }
-        // `explain` only knows checks, not transcripts.
-        if !outcome.id.contains('/') {
-            self.command("explain", &format!("zot-conform explain {}", outcome.id))?;
+        if let Some(explain) = outcome.explain_command() {
+            self.command("explain", &explain)?;
         }
         Ok(())
     }

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use crate::{
     clean::{console, visible},
-    report::{Report, json, wording::one_line},
+    report::{Report, wording::one_line},
     verdict::{Finding, Outcome, Verdict},
 };
 
@@ -44,7 +44,7 @@ fn test(outcome: &Outcome, number: usize, strict: bool, out: &mut impl Write) ->
         return Ok(());
     }
     writeln!(out, "  ---")?;
-    writeln!(out, "  level: {}", json::level(outcome.level))?;
+    writeln!(out, "  level: {}", outcome.level.as_str())?;
     writeln!(out, "  verdict: {}", text(&outcome.verdict.to_string()))?;
     writeln!(out, "  duration_ms: {}", outcome.took.as_millis())?;
     if !outcome.findings.is_empty() {

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use crate::{
-    clean::visible,
+    clean::{console, visible},
     exchange::{Action, Entry, Exchange, Party},
     report::{Counts, Exit, Report},
+    verdict::{Finding, Outcome},
 };
 
 impl Counts {
@@ -63,6 +64,13 @@ impl Report {
     }
 }
 
+impl Outcome {
+    /// The command that explains the check; `None` for a transcript.
+    pub(super) fn explain_command(&self) -> Option<String> {
+        (!self.id.contains('/')).then(|| format!("zot-conform explain {}", self.id))
+    }
+}
+
 /// Untrusted text on one line.
 pub(super) fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n")
@@ -75,6 +83,24 @@ pub(super) fn seconds(time: Duration) -> String {
     } else {
         format!("{:.1} s", time.as_secs_f64())
     }
+}
+
+/// The parts of a finding after its frame as text, each on its own lines.
+pub(super) fn details(finding: &Finding) -> String {
+    let mut text = String::new();
+    if let Some(hint) = &finding.hint {
+        text += &format!("hint: {}\n", visible(hint));
+    }
+    if let Some(stderr) = &finding.stderr {
+        text += &format!("stderr:\n{}\n", console(stderr).trim_end());
+    }
+    if let Some(input) = &finding.input {
+        text += &format!("input:\n{}\n", visible(input).trim_end());
+    }
+    if let Some(repeat) = &finding.repeat {
+        text += &format!("repeat: {}\n", one_line(repeat));
+    }
+    text
 }
 
 /// An exchange as text, one line per entry, without stderr.

@@ -4,7 +4,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// Wraps text. The first line starts in one column and the others in another. A word that is too
 /// long is not broken, because it is a path or a name that people copy.
-pub(super) fn wrap(text: &str, width: usize, first: usize, others: usize) -> Vec<String> {
+pub fn wrap(text: &str, width: usize, first: usize, others: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = first;
     for (at, paragraph) in text.lines().enumerate() {

@@ -56,7 +56,7 @@ fn only(ids: &[&str], shown: &str, is_command: bool, options: &Options) -> Strin
         .collect();
     let mut flags = ids.join(" ");
     if options.profile != Profile::default() {
-        flags.push_str(&format!(" --profile {}", options.profile));
+        flags.push_str(&format!(" --profile {}", options.profile.as_str()));
     }
     if options.seed != 0 {
         flags.push_str(&format!(" --seed {}", options.seed));

@@ -1,10 +1,11 @@
 //! Collects the results of all checks, and turns them into verdicts.
 
-use std::{collections::HashMap, sync::PoisonError, time::Duration};
+use std::{collections::HashMap, time::Duration};
 
 use crate::{
-    check::{Check, Checked, Fault, FrameCounts, HELLO, Run, Stop},
-    session::{Collected, Sink, Violation},
+    check::{Check, Checked, Fault, HELLO, Run, SeenTypes, Stop},
+    exchange::Exchange,
+    session::{Sink, Violation},
     survey::Survey,
     verdict::{Finding, Level, Outcome, Verdict},
 };
@@ -20,7 +21,7 @@ pub(super) struct Results {
     pub(super) tried: HashMap<&'static str, Tried>,
     /// The check in whose session a frame first broke the rule. Reproducing it needs both checks.
     pub(super) sources: HashMap<&'static str, &'static str>,
-    seen: FrameCounts,
+    seen: SeenTypes,
 }
 
 /// The result of a check that was run.
@@ -28,27 +29,33 @@ pub(super) struct Tried {
     pub(super) verdict: Verdict,
     pub(super) findings: Vec<Finding>,
     pub(super) took: Duration,
-    pub(super) collected: Collected,
+    pub(super) exchanges: Vec<Exchange>,
+}
+
+impl Tried {
+    pub(super) fn new(verdict: Verdict, findings: Vec<Finding>, took: Duration) -> Self {
+        Self {
+            verdict,
+            findings,
+            took,
+            exchanges: Vec::new(),
+        }
+    }
 }
 
 impl Results {
     /// Adds the results of the first start. Its exchange is reported with the check of `hello`.
     pub(super) fn take_in_survey(&mut self, sink: &Sink) {
-        let tried = Tried {
-            verdict: Verdict::Pass,
-            findings: Vec::new(),
-            took: Duration::ZERO,
-            collected: self.take_in(HELLO, sink),
-        };
+        let mut tried = Tried::new(Verdict::Pass, Vec::new(), Duration::ZERO);
+        tried.exchanges = self.take_in(HELLO, sink);
         self.sources.clear();
         self.tried.insert(HELLO, tried);
     }
 
-    /// Adds what the sessions of a check collected.
-    pub(super) fn take_in(&mut self, id: &'static str, sink: &Sink) -> Collected {
-        let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut collected = std::mem::take(&mut *collected);
-        for Violation { check, finding } in collected.violations.drain(..) {
+    /// Adds what the sessions of a check collected, and returns their exchanges.
+    pub(super) fn take_in(&mut self, id: &'static str, sink: &Sink) -> Vec<Exchange> {
+        let collected = std::mem::take(&mut *sink.lock());
+        for Violation { check, finding } in collected.violations {
             let known = self.findings.entry(check).or_default();
             if known.is_empty() && check != id {
                 self.sources.insert(check, id);
@@ -58,10 +65,8 @@ impl Results {
                 known.push(finding);
             }
         }
-        for (kind, count) in collected.seen.drain() {
-            *self.seen.0.entry(kind).or_default() += count;
-        }
-        collected
+        self.seen.0.extend(collected.seen);
+        collected.exchanges
     }
 
     pub(super) fn outcome(
@@ -76,10 +81,10 @@ impl Results {
                 Vec::new(),
             )
         };
-        let tried = self.tried.remove(check.id);
+        let mut tried = self.tried.remove(check.id);
         let found = self.findings.remove(check.id).unwrap_or_default();
-        let (took, exchanges) = match &tried {
-            Some(tried) => (tried.took, tried.collected.exchanges.clone()),
+        let (took, exchanges) = match &mut tried {
+            Some(tried) => (tried.took, std::mem::take(&mut tried.exchanges)),
             None => (Duration::ZERO, Vec::new()),
         };
         let (verdict, findings) = match (&check.run, tried) {
@@ -93,7 +98,7 @@ impl Results {
                 judge(survey).map_or_else(unreached, |it| judged(check, it))
             }
             _ if blocker.is_some() => unreached(),
-            (Run::Watched { not_applicable, .. }, _) => {
+            (Run::Watched(_, not_applicable), _) => {
                 match not_applicable(&survey.surface, &self.seen) {
                     Some(why) => (Verdict::NotApplicable, vec![Finding::new(why)]),
                     None => (Verdict::Pass, Vec::new()),
@@ -102,7 +107,16 @@ impl Results {
             (_, Some(tried)) => (tried.verdict, tried.findings),
             (_, None) => (Verdict::Withheld, Vec::new()),
         };
-        outcome(check, verdict, findings, took, exchanges)
+        Outcome {
+            id: check.id.to_owned(),
+            level: check.level,
+            title: check.title.to_owned(),
+            verdict,
+            findings,
+            took,
+            exchanges,
+            known: false,
+        }
     }
 }
 
@@ -125,24 +139,5 @@ pub(super) fn failure(level: Level) -> Verdict {
         Level::Must => Verdict::Fail,
         Level::Should => Verdict::Warn,
         Level::Info => Verdict::Pass,
-    }
-}
-
-pub(super) fn outcome(
-    check: &Check,
-    verdict: Verdict,
-    findings: Vec<Finding>,
-    took: Duration,
-    exchanges: Vec<crate::exchange::Exchange>,
-) -> Outcome {
-    Outcome {
-        id: check.id.to_owned(),
-        level: check.level,
-        title: check.title.to_owned(),
-        verdict,
-        findings,
-        took,
-        exchanges,
-        known: false,
     }
 }

@@ -1,7 +1,7 @@
 //! Replays the transcripts of an extension, each with its own process.
 
 use std::{
-    sync::{Arc, PoisonError},
+    sync::Arc,
     time::{Duration, Instant},
 };
 
@@ -46,7 +46,7 @@ pub(super) async fn play_all(
             let _room = room.acquire().await;
             progress.started(&id(&script));
             let outcome = of(&plan, &script).await;
-            progress.finished(&outcome);
+            progress.finished(&outcome.id);
             (place, outcome)
         });
     }
@@ -73,12 +73,10 @@ pub(super) fn blocked(options: &Options, blocker: &str) -> Vec<Outcome> {
 impl Plan {
     /// The stage for replaying a transcript.
     pub(crate) fn stage(&self) -> Stage<'_> {
-        let hello = self.startup.unwrap_or(self.target.hello_limit());
         Stage {
             target: &self.target,
             start: &self.start,
             surface: &self.survey.surface,
-            hello: hello.mul_f64(self.start.scale),
         }
     }
 }
@@ -105,12 +103,11 @@ async fn of(plan: &Plan, script: &Script) -> Outcome {
         Arc::clone(&sink),
     );
     let failure = played.await.failure;
-    let mut collected = sink.lock().unwrap_or_else(PoisonError::into_inner);
     let Collected {
         exchanges,
         violations,
         ..
-    } = std::mem::take(&mut *collected);
+    } = std::mem::take(&mut *sink.lock());
     let mut verdict = match failure {
         Some(_) => Verdict::Fail,
         None => Verdict::Pass,
@@ -118,9 +115,8 @@ async fn of(plan: &Plan, script: &Script) -> Outcome {
     let mut findings: Vec<Finding> = failure.into_iter().map(|it| it.finding).collect();
     // Frames must not break the rules of the checks either.
     for violation in violations {
-        let mut finding = violation.finding;
-        finding.what = format!("{}: {}", violation.check, finding.what);
         let level = find(violation.check).map_or(Level::Must, |check| check.level);
+        let finding = violation.into_finding();
         verdict = match (level, verdict) {
             (Level::Must, _) | (_, Verdict::Fail) => Verdict::Fail,
             (Level::Should, _) => Verdict::Warn,

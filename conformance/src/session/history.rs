@@ -6,6 +6,7 @@ use serde_json::Value;
 use zot_protocol::FromExtension;
 
 use super::ReceivedLine;
+use crate::{reply::Reply, surface::text};
 
 /// The types of frames that answer a request.
 pub(crate) const REPLIES: [&str; 3] = [
@@ -16,12 +17,13 @@ pub(crate) const REPLIES: [&str; 3] = [
 
 /// The history of a session before a line.
 #[derive(Debug, Default)]
-pub struct History {
-    hellos: usize,
+pub(crate) struct History {
+    /// The number of `hello` frames received.
+    pub(crate) hellos: usize,
+    pub(crate) shutdown_sent: bool,
+    pub(crate) shutdown_acked: bool,
     requests: HashMap<String, Asked>,
     panels: HashMap<String, Panel>,
-    shutdown_sent: bool,
-    shutdown_acked: bool,
 }
 
 /// A request of the host.
@@ -29,8 +31,8 @@ pub struct History {
 pub(crate) struct Asked {
     /// The type of its reply.
     pub(crate) reply: &'static str,
-    /// The event of an interception.
-    pub(crate) event: Option<String>,
+    /// The event of an interception, or an empty string.
+    pub(crate) event: String,
     pub(crate) answered: bool,
 }
 
@@ -43,11 +45,6 @@ pub(crate) enum Panel {
 }
 
 impl History {
-    /// The number of `hello` frames received.
-    pub(crate) fn hellos(&self) -> usize {
-        self.hellos
-    }
-
     /// The request with this id.
     pub(crate) fn request(&self, id: &str) -> Option<&Asked> {
         self.requests.get(id)
@@ -58,50 +55,34 @@ impl History {
         self.panels.get(id).copied()
     }
 
-    pub(crate) fn shutdown_sent(&self) -> bool {
-        self.shutdown_sent
-    }
-
-    pub(crate) fn shutdown_acked(&self) -> bool {
-        self.shutdown_acked
-    }
-
     /// Records a frame that is about to be sent.
     pub(super) fn sent(&mut self, frame: &Value) {
-        let text = |key: &str| frame.get(key).and_then(Value::as_str);
-        let reply = match text("type") {
-            Some("command_invoked") => "command_response",
-            Some("tool_call") => "tool_result",
-            Some("event_intercept") => "event_intercept_response",
-            Some("shutdown") => {
-                self.shutdown_sent = true;
-                return;
+        match text(frame, "type") {
+            "shutdown" => self.shutdown_sent = true,
+            "panel_close" => {
+                let id = text(frame, "panel_id").to_owned();
+                self.panels.insert(id, Panel::Closed);
             }
-            Some("panel_close") => {
-                let id = text("panel_id").unwrap_or_default();
-                self.panels.insert(id.to_owned(), Panel::Closed);
-                return;
-            }
-            _ => return,
-        };
-        if let Some(id) = text("id") {
+            _ => {}
+        }
+        if let (Some(reply), Some(Value::String(id))) = (Reply::to(frame), frame.get("id")) {
             let asked = Asked {
-                reply,
-                event: text("event").map(str::to_owned),
+                reply: reply.kind,
+                event: text(frame, "event").to_owned(),
                 answered: false,
             };
-            self.requests.insert(id.to_owned(), asked);
+            self.requests.insert(id.clone(), asked);
         }
     }
 
     /// Records a line from the extension. A malformed reply still counts as a reply, and a
     /// malformed panel as open, so that one mistake is reported once.
     pub(super) fn record_received(&mut self, received: &ReceivedLine) {
-        let value = received.value();
+        let value = &received.value;
         self.hellos += usize::from(received.is("hello"));
-        let panel = match value.get("type").and_then(Value::as_str) {
-            Some("command_response") => value.pointer("/open_panel/id"),
-            Some("open_panel") => value.pointer("/panel/id"),
+        let panel = match text(value, "type") {
+            "command_response" => value.pointer("/open_panel/id"),
+            "open_panel" => value.pointer("/panel/id"),
             _ => None,
         };
         if let Some(id) = panel.and_then(Value::as_str) {

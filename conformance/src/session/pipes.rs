@@ -2,12 +2,13 @@
 
 use std::{
     sync::{
-        Arc, Mutex, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use tokio::{
     io::{AsyncBufReadExt, AsyncReadExt, BufReader},
     process::{ChildStderr, ChildStdout},
@@ -181,7 +182,7 @@ impl Stderr {
             tokio::spawn(async move {
                 let mut chunk = vec![0; 8192];
                 while let Ok(n @ 1..) = stderr.read(&mut chunk).await {
-                    let mut kept = kept.lock().unwrap_or_else(PoisonError::into_inner);
+                    let mut kept = kept.lock();
                     kept.extend_from_slice(&chunk[..n]);
                     let over = kept.len().saturating_sub(STDERR_BYTES);
                     kept.drain(..over);
@@ -199,7 +200,8 @@ impl Stderr {
     }
 
     pub(super) fn text(&self) -> String {
-        let kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
-        String::from_utf8_lossy(&kept).trim_end().to_owned()
+        String::from_utf8_lossy(&self.kept.lock())
+            .trim_end()
+            .to_owned()
     }
 }

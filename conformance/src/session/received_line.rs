@@ -12,15 +12,17 @@ use super::{cut, pipes::RawLine};
 
 /// A line of the extension's standard output.
 #[derive(Debug, Clone)]
-pub struct ReceivedLine {
+pub(crate) struct ReceivedLine {
     /// The time since the process was started.
-    pub at: Duration,
+    pub(crate) at: Duration,
     /// The frame, or why it is invalid.
-    pub frame: Result<FromExtension, Refusal>,
+    pub(crate) frame: Result<FromExtension, Refusal>,
     /// The line as JSON; null if it is not JSON.
-    value: Value,
-    shown: String,
-    bytes: usize,
+    pub(crate) value: Value,
+    /// The text, truncated if it is long.
+    pub(crate) shown: String,
+    /// The length in bytes.
+    pub(crate) bytes: usize,
     kind: LineKind,
 }
 
@@ -60,12 +62,12 @@ impl ReceivedLine {
     }
 
     /// Reports whether its `type` is this one, even if the frame is invalid.
-    pub fn is(&self, kind: &str) -> bool {
+    pub(crate) fn is(&self, kind: &str) -> bool {
         self.value.get("type").and_then(Value::as_str) == Some(kind)
     }
 
     /// Its `id`, if it has one.
-    pub fn id(&self) -> Option<&str> {
+    pub(crate) fn id(&self) -> Option<&str> {
         self.value.get("id").and_then(Value::as_str)
     }
 
@@ -86,38 +88,23 @@ impl ReceivedLine {
         contents
     }
 
-    /// The line as JSON; null if it is not JSON.
-    pub fn value(&self) -> &Value {
-        &self.value
-    }
-
-    /// Its text, truncated if it is long.
-    pub fn shown(&self) -> &str {
-        &self.shown
-    }
-
-    /// Its length in bytes.
-    pub fn bytes(&self) -> usize {
-        self.bytes
-    }
-
     /// Reports whether it exceeds the maximum length of a frame.
-    pub fn is_too_long(&self) -> bool {
+    pub(crate) fn is_too_long(&self) -> bool {
         self.kind == LineKind::TooLong
     }
 
     /// Reports whether it is UTF-8 text of valid length and not blank.
-    pub fn is_text(&self) -> bool {
+    pub(crate) fn is_text(&self) -> bool {
         self.kind == LineKind::Text
     }
 
     /// Reports whether it contains invalid UTF-8.
-    pub fn is_not_utf8(&self) -> bool {
+    pub(crate) fn is_not_utf8(&self) -> bool {
         self.kind == LineKind::NotUtf8
     }
 
     /// Reports whether it is blank, which a host tolerates.
-    pub fn is_blank(&self) -> bool {
+    pub(crate) fn is_blank(&self) -> bool {
         self.kind == LineKind::Blank
     }
 }

@@ -11,8 +11,7 @@ use crate::{
     reply::Reply,
     surface::text,
     transcript::{
-        Bindings, Expect, Pattern, Recorder, Step, Template, Transcript, Verb, smaller,
-        validate_sends,
+        Bindings, Expect, Pattern, Recorder, Template, Transcript, Verb, smaller, validate_sends,
     },
 };
 
@@ -96,11 +95,7 @@ impl Case {
                 })
             }));
         }
-        let steps = verbs.into_iter().zip(2..);
-        Transcript {
-            head,
-            steps: steps.map(|(verb, line)| Step { line, verb }).collect(),
-        }
+        Transcript::new(head, verbs)
     }
 
     /// Returns cases with fewer frames before the last.

@@ -58,14 +58,12 @@ impl Bindings {
         bound.map(|(name, _)| name.as_str())
     }
 
-    pub(super) fn mark(&self) -> Mark {
-        Mark(self.bound.len())
+    /// Returns the state that [`Bindings::back_to`] rolls back to.
+    pub(super) fn mark(&self) -> usize {
+        self.bound.len()
     }
 
-    pub(super) fn back_to(&mut self, mark: &Mark) {
-        self.bound.truncate(mark.0);
+    pub(super) fn back_to(&mut self, mark: usize) {
+        self.bound.truncate(mark);
     }
 }
-
-/// A state that bindings can be rolled back to.
-pub(super) struct Mark(usize);

@@ -4,6 +4,7 @@ use std::{
     ffi::OsStr,
     fs,
     io::{self, Write},
+    os::unix::fs::PermissionsExt,
     path::{Path, PathBuf},
 };
 
@@ -130,12 +131,8 @@ pub fn save(path: &Path, text: &str) -> io::Result<()> {
     file.write_all(text.as_bytes())?;
     // Temporary files are private. Give the transcript the mode of the file it replaces, or the
     // default mode.
-    #[cfg(unix)]
-    {
-        use std::os::unix::fs::PermissionsExt;
-        let mode = fs::metadata(path).map_or(0o644, |about| about.permissions().mode() & 0o777);
-        file.as_file()
-            .set_permissions(fs::Permissions::from_mode(mode))?;
-    }
+    let mode = fs::metadata(path).map_or(0o644, |about| about.permissions().mode() & 0o777);
+    file.as_file()
+        .set_permissions(fs::Permissions::from_mode(mode))?;
     file.persist(path).map(drop).map_err(|error| error.error)
 }

@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use serde_json::Value;
+
 use super::nearest::did_you_mean;
 
 /// A directory that differs between machines.
@@ -62,6 +64,16 @@ impl Places {
     /// Sets the path of a directory.
     pub fn set(&mut self, place: Place, path: impl Into<String>) {
         self.0[place as usize] = Some(path.into());
+    }
+
+    /// Adds the directories in a `hello_ack` that are not set yet.
+    pub(crate) fn learn(&mut self, hello_ack: &Value) {
+        for place in [Place::Cwd, Place::ExtensionDir, Place::DataDir] {
+            let path = hello_ack.get(place.name()).and_then(Value::as_str);
+            if let (Some(path), None) = (path, self.get(place)) {
+                self.set(place, path);
+            }
+        }
     }
 
     /// Returns the path of a directory.

@@ -56,18 +56,11 @@ impl<'a> Names<'a> {
 }
 
 fn visit<'a>(step: &'a Step, visit: &mut dyn FnMut(Naming<'a>)) {
-    match &step.verb {
-        Verb::Send(template) => template.visit_names(visit),
-        Verb::Expect(expect) => expect.frame.visit_names(visit),
-        Verb::Unordered { expects, .. } => {
-            for expect in expects {
-                expect.frame.visit_names(visit);
-            }
-        }
-        Verb::Exit { how: pattern, .. } | Verb::Stderr { line: pattern, .. } => {
-            pattern.visit_names(visit);
-        }
-        _ => {}
+    if let Verb::Send(template) = &step.verb {
+        template.as_pattern().visit_names(visit);
+    }
+    for pattern in step.verb.expected() {
+        pattern.visit_names(visit);
     }
 }
 

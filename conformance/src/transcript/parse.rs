@@ -203,11 +203,11 @@ fn split(pieces: &[Value]) -> Result<Vec<usize>, String> {
 }
 
 fn signal(name: &str) -> Result<Verb, String> {
-    match Signal::named(name) {
+    match Signal::ALL.into_iter().find(|known| known.name == name) {
         Some(signal) => Ok(Verb::Signal(signal)),
         None => {
             let bare = name.strip_prefix("SIG").unwrap_or(name);
-            let hint = did_you_mean(bare, Signal::NAMES);
+            let hint = did_you_mean(bare, Signal::ALL.map(|known| known.name));
             Err(format!("unknown signal `{name}`{hint}"))
         }
     }

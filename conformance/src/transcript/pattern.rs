@@ -13,8 +13,9 @@ use serde_json::Value;
 use zot_protocol::{Object, validate::ToolSchema};
 
 use super::{Bindings, fill::Fill, pointer::Path};
+use compile::Side;
 pub(super) use compile::{is_matcher, unescaped};
-pub use error::{FillError, Mismatch, PatternError};
+pub use error::{Mismatch, PatternError};
 
 /// An expected value. Two patterns are equal if their sources are equal.
 #[derive(Debug, Clone)]
@@ -23,12 +24,9 @@ pub struct Pattern {
     node: Arc<PatternNode>,
 }
 
-/// A value to send. Two templates are equal if their sources are equal.
-#[derive(Debug, Clone)]
-pub struct Template {
-    source: Value,
-    node: Arc<PatternNode>,
-}
+/// A value to send.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Template(Pattern);
 
 /// One part of a pattern or template.
 #[derive(Debug)]
@@ -42,7 +40,8 @@ enum PatternNode {
         exact: bool,
     },
     Any,
-    Type(JsonType),
+    /// The name of a JSON type.
+    Type(&'static str),
     Regex(Regex),
     OneOf(Vec<PatternNode>),
     Absent,
@@ -61,18 +60,6 @@ enum PatternNode {
     },
 }
 
-/// The types that `$type` supports.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum JsonType {
-    String,
-    Number,
-    Integer,
-    Boolean,
-    Object,
-    Array,
-    Null,
-}
-
 /// A use of a name in a pattern.
 pub(super) enum Naming<'a> {
     /// `$new`.
@@ -86,7 +73,11 @@ pub(super) enum Naming<'a> {
 impl Pattern {
     /// Compiles a pattern.
     pub fn new(source: Value) -> Result<Self, PatternError> {
-        let node = Arc::new(PatternNode::compile(&source, compile::Side::Expected)?);
+        Self::compile(source, Side::Expected)
+    }
+
+    fn compile(source: Value, side: Side) -> Result<Self, PatternError> {
+        let node = Arc::new(PatternNode::compile(&source, side)?);
         Ok(Self { source, node })
     }
 
@@ -100,7 +91,7 @@ impl Pattern {
         let mark = bindings.mark();
         self.node
             .check(Some(actual), &Path::Root, bindings)
-            .inspect_err(|_| bindings.back_to(&mark))
+            .inspect_err(|_| bindings.back_to(mark))
     }
 
     /// Returns a matching value and binds its captures; `None` if anything matches.
@@ -126,45 +117,32 @@ impl Pattern {
 impl Template {
     /// Compiles a template.
     pub fn new(source: Value) -> Result<Self, PatternError> {
-        let node = Arc::new(PatternNode::compile(&source, compile::Side::Sent)?);
-        Ok(Self { source, node })
+        Pattern::compile(source, Side::Sent).map(Self)
     }
 
     /// Returns the source.
     pub fn source(&self) -> &Value {
-        &self.source
+        self.0.source()
     }
 
     /// Returns the frame to send, with new ids, names and directories filled in. Creates no ids if
     /// that fails.
-    pub fn fill(&self, bindings: &mut Bindings) -> Result<Value, FillError> {
+    pub fn fill(&self, bindings: &mut Bindings) -> Result<Value, PatternError> {
         let mark = bindings.mark();
-        self.node
+        self.0
+            .node
             .fill(&Path::Root, bindings)
-            .inspect_err(|_| bindings.back_to(&mark))
+            .inspect_err(|_| bindings.back_to(mark))
     }
 
     /// Returns the pattern for the other direction, where the harness plays the extension: `$new`
     /// captures the host's id.
-    pub fn to_pattern(&self) -> Pattern {
-        Pattern {
-            source: self.source.clone(),
-            node: Arc::clone(&self.node),
-        }
-    }
-
-    pub(super) fn visit_names<'a>(&'a self, visit: &mut dyn FnMut(Naming<'a>)) {
-        self.node.visit_names(visit);
+    pub fn as_pattern(&self) -> &Pattern {
+        &self.0
     }
 }
 
 impl PartialEq for Pattern {
-    fn eq(&self, other: &Self) -> bool {
-        self.source == other.source
-    }
-}
-
-impl PartialEq for Template {
     fn eq(&self, other: &Self) -> bool {
         self.source == other.source
     }

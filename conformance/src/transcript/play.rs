@@ -29,8 +29,6 @@ pub(crate) struct Stage<'a> {
     pub(crate) start: &'a Start,
     /// What the extension registers, determined beforehand.
     pub(crate) surface: &'a Surface,
-    /// Deadline for `hello`, scaled.
-    pub(crate) hello: Duration,
 }
 
 /// How to treat frames that do not match.
@@ -48,16 +46,16 @@ pub(crate) enum Mode {
 /// The result of playing a transcript.
 pub(crate) struct Played {
     /// Why playback stopped early.
-    pub(crate) failure: Option<Failure>,
+    pub(crate) failure: Option<Box<StepFailure>>,
     /// The values seen at each step.
     pub(crate) seen: Seen,
     /// The names bound at the end.
     pub(crate) bindings: Bindings,
 }
 
-/// A step failed.
+/// A step failed. Boxed in results because a finding is large and rare.
 #[derive(Debug)]
-pub(crate) struct Failure {
+pub(crate) struct StepFailure {
     pub(crate) finding: Finding,
     /// Why no frame arrived, if that is the failure.
     pub(crate) wait_error: Option<WaitError>,
@@ -76,10 +74,7 @@ pub(crate) async fn play(
         Ok(session) => session,
         Err(error) => {
             return Played {
-                failure: Some(Failure {
-                    finding: Finding::from_error(&error),
-                    wait_error: None,
-                }),
+                failure: Some(Finding::from_error(&error).into()),
                 seen: Seen::default(),
                 bindings: Bindings::default(),
             };
@@ -101,16 +96,10 @@ pub(crate) async fn play(
     };
     let mut failure = None;
     for (index, step) in transcript.steps.iter().enumerate() {
-        if let Err(halt) = player.step(index, step).await {
-            let Halt {
-                mut finding,
-                wait_error,
-            } = *halt;
-            finding.what = format!("{label}:{}: {}", step.line, finding.what);
-            failure = Some(Failure {
-                finding,
-                wait_error,
-            });
+        if let Err(mut failed) = player.step(index, step).await {
+            let what = &mut failed.finding.what;
+            *what = format!("{label}:{}: {what}", step.line);
+            failure = Some(failed);
             break;
         }
     }
@@ -172,17 +161,11 @@ struct Player<'a> {
     mode: Mode,
 }
 
-/// Why a step failed. Boxed because a finding is large and rare.
-struct Halt {
-    finding: Finding,
-    wait_error: Option<WaitError>,
-}
+type Done = Result<(), Box<StepFailure>>;
 
-type Done = Result<(), Box<Halt>>;
-
-impl From<Finding> for Box<Halt> {
+impl From<Finding> for Box<StepFailure> {
     fn from(finding: Finding) -> Self {
-        Self::new(Halt {
+        Self::new(StepFailure {
             finding,
             wait_error: None,
         })
@@ -223,7 +206,8 @@ impl Player<'_> {
                 Ok(())
             }
             Verb::Signal(signal) => {
-                wire::signal(&mut self.session, *signal);
+                let name = format!("SIG{}", signal.name);
+                self.session.signal(signal.system, &name);
                 Ok(())
             }
             Verb::Exit { how, within } => self.exit(index, how, *within).await,
@@ -234,7 +218,8 @@ impl Player<'_> {
     /// Performs the handshake up to `ready`.
     async fn handshake(&mut self) -> Done {
         let hello = |received: &ReceivedLine| received.is("hello");
-        if let Err(wait_error) = self.session.find(self.at, self.stage.hello, hello).await {
+        let limit = self.stage.start.hello_limit(self.stage.target);
+        if let Err(wait_error) = self.session.find(self.at, limit, hello).await {
             return Err(self.missing_reply(wait_error, "`hello`", hello).await);
         }
         let ack = samples::hello_ack(&self.session, self.stage.target);
@@ -268,13 +253,13 @@ impl Player<'_> {
         wait_error: WaitError,
         what: &str,
         came: impl Fn(&ReceivedLine) -> bool,
-    ) -> Box<Halt> {
+    ) -> Box<StepFailure> {
         let target = self.stage.target;
         let finding = match self.mode {
             Mode::Probe => Finding::default(),
             _ => diagnose::missing_reply(&mut self.session, target, wait_error, what, came).await,
         };
-        Box::new(Halt {
+        Box::new(StepFailure {
             finding,
             wait_error: Some(wait_error),
         })

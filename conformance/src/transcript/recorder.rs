@@ -9,8 +9,7 @@ use serde_json::Value;
 
 use self::ids::Ids;
 use super::{
-    DEFAULT_WITHIN, Expect, Head, Pattern, Place, Places, Step, Template, Transcript, Verb,
-    scrub::Scrub,
+    DEFAULT_WITHIN, Expect, Head, Pattern, Places, Template, Transcript, Verb, scrub::Scrub,
 };
 use crate::Party;
 
@@ -108,20 +107,9 @@ impl Recorder {
         });
     }
 
-    /// Returns the transcript so far.
-    pub fn transcript(&self) -> Transcript {
-        let verbs = handshake::collapsed(&self.recorded);
-        // The header is line 1.
-        let steps = verbs.into_iter().zip(2..);
-        Transcript {
-            head: self.head.clone(),
-            steps: steps.map(|(verb, line)| Step { line, verb }).collect(),
-        }
-    }
-
     /// Returns the transcript.
     pub fn finish(self) -> Transcript {
-        self.transcript()
+        Transcript::new(self.head, handshake::collapsed(&self.recorded))
     }
 
     /// Records what the extension must register for a replay, and the directories in `hello_ack`.
@@ -131,24 +119,13 @@ impl Recorder {
             "tool_call" => (&mut needs.tools, "name"),
             "command_invoked" => (&mut needs.commands, "name"),
             "event_intercept" => (&mut needs.intercept, "event"),
-            "hello_ack" => return self.learn_places(frame),
+            "hello_ack" => return self.scrub.places.learn(frame),
             _ => return,
         };
         if let Some(name) = frame.get(key).and_then(Value::as_str)
             && !list.iter().any(|known| known == name)
         {
             list.push(name.to_owned());
-        }
-    }
-
-    fn learn_places(&mut self, hello_ack: &Value) {
-        for place in [Place::Cwd, Place::ExtensionDir, Place::DataDir] {
-            let path = hello_ack.get(place.name()).and_then(Value::as_str);
-            if let Some(path) = path
-                && self.scrub.places.get(place).is_none()
-            {
-                self.scrub.places.set(place, path);
-            }
         }
     }
 }

@@ -4,7 +4,7 @@
 use serde_json::{Map, Value, json};
 use zot_protocol::{FromHost, validate};
 
-use super::{Bindings, Expect, ParseError, Pattern, Place, Places, Transcript, Verb};
+use super::{Bindings, ParseError, Pattern, Place, Places, Transcript, Verb};
 
 /// Returns a valid frame that matches `pattern`, with the required fields that the pattern leaves
 /// out.
@@ -50,35 +50,23 @@ pub fn validate_sends(transcript: &Transcript) -> Result<(), ParseError> {
         it.with(place, format!("/{place}"))
     });
     let mut bindings = Bindings::new(places);
-    let bind_captures = |expect: &Expect, bindings: &mut Bindings| {
-        // Only the captures matter here.
-        let _ = expect.frame.sample(bindings);
-    };
     for step in &transcript.steps {
         let at = |why| ParseError {
             line: step.line,
             why,
         };
-        match &step.verb {
-            Verb::Send(template) => {
-                let frame = template.fill(&mut bindings);
-                let frame = frame.map_err(|error| at(error.to_string()))?;
-                validate::value::<FromHost>(&frame).map_err(|refusal| {
-                    at(format!(
-                        "not a valid host frame: {refusal}; to send an invalid frame on purpose, use `raw`"
-                    ))
-                })?;
-            }
-            Verb::Expect(expect) => bind_captures(expect, &mut bindings),
-            Verb::Unordered { expects, .. } => {
-                for expect in expects {
-                    bind_captures(expect, &mut bindings);
-                }
-            }
-            Verb::Exit { how: pattern, .. } | Verb::Stderr { line: pattern, .. } => {
-                let _ = pattern.sample(&mut bindings);
-            }
-            _ => {}
+        if let Verb::Send(template) = &step.verb {
+            let frame = template.fill(&mut bindings);
+            let frame = frame.map_err(|error| at(error.to_string()))?;
+            validate::value::<FromHost>(&frame).map_err(|refusal| {
+                at(format!(
+                    "not a valid host frame: {refusal}; to send an invalid frame on purpose, use `raw`"
+                ))
+            })?;
+        }
+        for pattern in step.verb.expected() {
+            // Only the captures matter here.
+            let _ = pattern.sample(&mut bindings);
         }
     }
     Ok(())

@@ -1,7 +1,5 @@
 //! Smaller transcripts, for finding the smallest one that still fails.
 
-use std::ops::Range;
-
 use super::{
     Step, Transcript, Verb,
     names::{Names, unused_split},
@@ -35,14 +33,8 @@ pub fn smaller(transcript: &Transcript) -> impl Iterator<Item = Transcript> + '_
 }
 
 impl Transcript {
-    /// Returns the transcript without the steps of these indices and the steps that depend on them.
-    #[must_use]
-    pub fn without_range(&self, range: Range<usize>) -> Self {
-        let range: Vec<usize> = range.collect();
-        self.without(&range)
-    }
-
-    /// `gone` must be sorted.
+    /// Returns the transcript without the steps of these indices, which must be sorted, and the
+    /// steps that depend on them.
     fn without(&self, gone: &[usize]) -> Self {
         let mut names = Names::default();
         let kept = self.steps.iter().enumerate();

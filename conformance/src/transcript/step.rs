@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use rustix::process::Signal as System;
+
 use super::{Pattern, Template};
 
 /// A recorded exchange that can be replayed.
@@ -10,6 +12,18 @@ pub struct Transcript {
     pub head: Head,
     /// The steps, in order.
     pub steps: Vec<Step>,
+}
+
+impl Transcript {
+    /// Creates a transcript with one line per step.
+    pub(crate) fn new(head: Head, verbs: Vec<Verb>) -> Self {
+        // The header is line 1.
+        let steps = verbs.into_iter().zip(2..);
+        Self {
+            head,
+            steps: steps.map(|(verb, line)| Step { line, verb }).collect(),
+        }
+    }
 }
 
 /// The first line of a transcript.
@@ -101,6 +115,18 @@ pub enum Verb {
     Comment(String),
 }
 
+impl Verb {
+    /// Returns the patterns of what it expects, in order.
+    pub(crate) fn expected(&self) -> Vec<&Pattern> {
+        match self {
+            Self::Expect(expect) => vec![&expect.frame],
+            Self::Unordered { expects, .. } => expects.iter().map(|it| &it.frame).collect(),
+            Self::Exit { how: pattern, .. } | Self::Stderr { line: pattern, .. } => vec![pattern],
+            _ => Vec::new(),
+        }
+    }
+}
+
 /// An expected frame from the extension.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Expect {
@@ -123,24 +149,27 @@ impl From<Pattern> for Expect {
 
 /// A signal that a transcript can send.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Signal(&'static str);
+pub struct Signal {
+    /// The name, without `SIG`.
+    pub name: &'static str,
+    pub(crate) system: System,
+}
 
 impl Signal {
     /// All supported signals.
-    pub const NAMES: [&'static str; 9] = [
-        "TERM", "INT", "HUP", "QUIT", "KILL", "USR1", "USR2", "STOP", "CONT",
+    pub(crate) const ALL: [Self; 9] = [
+        Self::new("TERM", System::TERM),
+        Self::new("INT", System::INT),
+        Self::new("HUP", System::HUP),
+        Self::new("QUIT", System::QUIT),
+        Self::new("KILL", System::KILL),
+        Self::new("USR1", System::USR1),
+        Self::new("USR2", System::USR2),
+        Self::new("STOP", System::STOP),
+        Self::new("CONT", System::CONT),
     ];
 
-    /// Looks up a signal by name, without `SIG`.
-    pub fn named(name: &str) -> Option<Self> {
-        Self::NAMES
-            .iter()
-            .find(|known| **known == name)
-            .map(|name| Self(name))
-    }
-
-    /// Returns the name, without `SIG`.
-    pub fn name(self) -> &'static str {
-        self.0
+    const fn new(name: &'static str, system: System) -> Self {
+        Self { name, system }
     }
 }

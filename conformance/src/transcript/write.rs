@@ -71,7 +71,7 @@ impl Step {
             Verb::Split(pieces) => ("split", json!(pieces), None),
             Verb::StallStdout(span) => ("stall_stdout", span::write(*span).into(), None),
             Verb::CloseStdin => ("close_stdin", true.into(), None),
-            Verb::Signal(signal) => ("signal", signal.name().into(), None),
+            Verb::Signal(signal) => ("signal", signal.name.into(), None),
             Verb::Exit { how, within } => ("exit", how.source().clone(), *within),
             Verb::Stderr { line, within } => ("stderr", line.source().clone(), *within),
             Verb::Comment(text) => ("#", text.as_str().into(), None),

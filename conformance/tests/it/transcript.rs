@@ -38,7 +38,7 @@ fn replay_frames(
     for step in steps {
         let (who, frame) = frames.next().ok_or("more steps than frames")?;
         let pattern = match (&step.verb, who) {
-            (Verb::Send(template), Party::Host) => template.to_pattern(),
+            (Verb::Send(template), Party::Host) => template.as_pattern().clone(),
             (Verb::Expect(expect), Party::Extension) => expect.frame.clone(),
             (other, who) => return Err(format!("line {}: {other:?} for {who:?}", step.line)),
         };

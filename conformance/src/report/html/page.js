@@ -15,8 +15,8 @@
     return element;
   };
 
-  // Keep in sync with `visible` in clean.rs.
-  const INVISIBLE = /[\0-\x09\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060\u2066-\u2069\ufeff\ufffe\uffff]/g;
+  // Filled in with the characters that `visible` in clean.rs escapes.
+  const INVISIBLE = /[{{invisible}}]/gu;
   const escape = (char) => ({ "\t": "\\t", "\r": "\\r" })[char] ?? `\\u{${char.codePointAt(0).toString(16)}}`;
   const visible = (text) => text.replace(INVISIBLE, escape);
 

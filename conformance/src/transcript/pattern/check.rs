@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-use super::{JsonType, Mismatch, PatternNode};
+use super::{Mismatch, PatternNode};
 use crate::transcript::{
     Bindings,
     equal::{same, shown, whole},
@@ -24,47 +24,65 @@ impl PatternNode {
         let Some(actual) = actual else {
             return self.check_absence(at, bindings);
         };
-        let fits = match self {
-            Self::Plain(expected) | Self::Literal(expected) => return same(expected, actual, at),
-            Self::Wildcard(pattern) => {
-                matches!(actual, Value::String(text) if wildcard::fits(pattern, text))
+        let fits = match (self, actual) {
+            (Self::Plain(expected) | Self::Literal(expected), _) => {
+                return same(expected, actual, at);
             }
-            Self::Any => true,
-            Self::Type(kind) => kind.fits(actual),
-            Self::Regex(regex) => matches!(actual, Value::String(text) if regex.is_match(text)),
-            Self::Absent => actual.is_null(),
-            Self::Fill(fill) => match fill.render(bindings.places()) {
+            (Self::Wildcard(pattern), Value::String(text)) => wildcard::fits(pattern, text),
+            (Self::Any, _) => true,
+            (Self::Type(name), _) => is_type(name, actual),
+            (Self::Regex(regex), Value::String(text)) => regex.is_match(text),
+            (Self::Absent, _) => actual.is_null(),
+            (Self::Fill(fill), _) => match fill.render(bindings.places()) {
                 Ok(text) => *actual == text,
                 Err(_) => false,
             },
-            Self::Ref(name) => match bindings.get(name) {
+            (Self::Ref(name), _) => match bindings.get(name) {
                 Some(expected) => return same(expected, actual, at),
                 None => false,
             },
-            Self::New(name) => {
+            (Self::New(name), _) => {
                 bindings.bind(name, actual.clone());
                 true
             }
-            Self::Capture { name, fits } => {
+            (Self::Capture { name, fits }, _) => {
                 if let Some(fits) = fits {
                     fits.check(Some(actual), at, bindings)?;
                 }
                 bindings.bind(name, actual.clone());
                 true
             }
-            Self::OneOf(nodes) => return one_of(nodes, Some(actual), at, bindings),
-            Self::Contains(nodes) => return self.contains(nodes, actual, at, bindings),
-            Self::Schema { checker, .. } => match checker.check(actual) {
+            (Self::OneOf(nodes), _) => return one_of(nodes, Some(actual), at, bindings),
+            (Self::Contains(nodes), Value::Array(items)) => {
+                match nodes.iter().find(|node| !node.is_in(items, at, bindings)) {
+                    None => true,
+                    Some(node) => {
+                        let expected = format!("an array with {}", node.description());
+                        return Err(Mismatch::new(at, expected, Some(actual)));
+                    }
+                }
+            }
+            (Self::Schema { checker, .. }, _) => match checker.check(actual) {
                 Ok(()) => true,
                 Err(mismatch) => {
                     let expected = format!("a value that is valid by its schema ({mismatch})");
                     return Err(Mismatch::new(at, expected, Some(actual)));
                 }
             },
-            Self::List(nodes) => return self.list(nodes, actual, at, bindings),
-            Self::Object { fields, exact } => {
-                return self.object(fields, *exact, actual, at, bindings);
+            (Self::List(nodes), Value::Array(items)) => return list(nodes, items, at, bindings),
+            (Self::Object { fields, exact }, Value::Object(object)) => {
+                for (key, node) in fields {
+                    node.check(object.get(key), &Path::Key(at, key), bindings)?;
+                }
+                let named = |key: &str| fields.iter().any(|(field, _)| field == key);
+                match object.iter().find(|(key, _)| *exact && !named(key)) {
+                    Some((key, value)) => {
+                        return Err(Mismatch::unexpected(&Path::Key(at, key), value));
+                    }
+                    None => true,
+                }
             }
+            _ => false,
         };
         if fits {
             return Ok(());
@@ -80,80 +98,14 @@ impl PatternNode {
         }
     }
 
-    fn list(
-        &self,
-        nodes: &[Self],
-        actual: &Value,
-        at: &Path,
-        bindings: &mut Bindings,
-    ) -> Result<(), Mismatch> {
-        let Value::Array(items) = actual else {
-            return Err(Mismatch::new(at, self.description(), Some(actual)));
-        };
-        for (index, (node, item)) in nodes.iter().zip(items).enumerate() {
-            node.check(Some(item), &Path::Item(at, index), bindings)?;
-        }
-        if let Some(missing) = nodes.get(items.len()) {
-            return Err(Mismatch::new(
-                &Path::Item(at, items.len()),
-                missing.description(),
-                None,
-            ));
-        }
-        match items.get(nodes.len()) {
-            Some(more) => Err(Mismatch::new(
-                &Path::Item(at, nodes.len()),
-                "the end of the array",
-                Some(more),
-            )),
-            None => Ok(()),
-        }
-    }
-
-    fn object(
-        &self,
-        fields: &[(String, Self)],
-        exact: bool,
-        actual: &Value,
-        at: &Path,
-        bindings: &mut Bindings,
-    ) -> Result<(), Mismatch> {
-        let Value::Object(object) = actual else {
-            return Err(Mismatch::new(at, self.description(), Some(actual)));
-        };
-        for (key, node) in fields {
-            node.check(object.get(key), &Path::Key(at, key), bindings)?;
-        }
-        let named = |key: &str| fields.iter().any(|(field, _)| field == key);
-        match object.iter().find(|(key, _)| exact && !named(key)) {
-            Some((key, value)) => Err(Mismatch::unexpected(&Path::Key(at, key), value)),
-            None => Ok(()),
-        }
-    }
-
-    fn contains(
-        &self,
-        nodes: &[Self],
-        actual: &Value,
-        at: &Path,
-        bindings: &mut Bindings,
-    ) -> Result<(), Mismatch> {
-        let Value::Array(items) = actual else {
-            return Err(Mismatch::new(at, self.description(), Some(actual)));
-        };
-        for node in nodes {
-            let found = items.iter().enumerate().any(|(index, item)| {
-                let mark = bindings.mark();
-                node.check(Some(item), &Path::Item(at, index), bindings)
-                    .inspect_err(|_| bindings.back_to(&mark))
-                    .is_ok()
-            });
-            if !found {
-                let expected = format!("an array with {}", node.description());
-                return Err(Mismatch::new(at, expected, Some(actual)));
-            }
-        }
-        Ok(())
+    /// Reports whether one of the items matches. Only its captures are kept.
+    fn is_in(&self, items: &[Value], at: &Path, bindings: &mut Bindings) -> bool {
+        items.iter().enumerate().any(|(index, item)| {
+            let mark = bindings.mark();
+            self.check(Some(item), &Path::Item(at, index), bindings)
+                .inspect_err(|_| bindings.back_to(mark))
+                .is_ok()
+        })
     }
 
     /// Describes the expected value for a message.
@@ -167,7 +119,7 @@ impl PatternNode {
                 None => "an object".to_owned(),
             },
             Self::Any => "anything".to_owned(),
-            Self::Type(kind) => format!("a value of type {}", kind.name()),
+            Self::Type(name) => format!("a value of type {name}"),
             Self::Regex(regex) => format!("a string that matches /{regex}/"),
             Self::OneOf(nodes) => format!("one of {} alternatives", nodes.len()),
             Self::Absent => "no such field".to_owned(),
@@ -193,7 +145,7 @@ fn one_of(
         match node.check(actual, at, bindings) {
             Ok(()) => return Ok(()),
             Err(mismatch) => {
-                bindings.back_to(&mark);
+                bindings.back_to(mark);
                 if shown.len() < MAX_SHOWN {
                     let within = &mismatch.pointer[at.to_string().len()..];
                     let place = if within.is_empty() { "" } else { " at " };
@@ -208,17 +160,31 @@ fn one_of(
     Err(Mismatch::new(at, shown.join(" or "), actual))
 }
 
-impl JsonType {
-    fn fits(self, value: &Value) -> bool {
-        match (self, value) {
-            (Self::Integer, Value::Number(number)) => whole(number).is_some(),
-            (Self::String, Value::String(_))
-            | (Self::Number, Value::Number(_))
-            | (Self::Boolean, Value::Bool(_))
-            | (Self::Object, Value::Object(_))
-            | (Self::Array, Value::Array(_))
-            | (Self::Null, Value::Null) => true,
-            _ => false,
-        }
+fn list(
+    nodes: &[PatternNode],
+    items: &[Value],
+    at: &Path,
+    bindings: &mut Bindings,
+) -> Result<(), Mismatch> {
+    for (index, (node, item)) in nodes.iter().zip(items).enumerate() {
+        node.check(Some(item), &Path::Item(at, index), bindings)?;
+    }
+    let end = &Path::Item(at, nodes.len().min(items.len()));
+    match (nodes.get(items.len()), items.get(nodes.len())) {
+        (Some(missing), _) => Err(Mismatch::new(end, missing.description(), None)),
+        (None, Some(more)) => Err(Mismatch::new(end, "the end of the array", Some(more))),
+        (None, None) => Ok(()),
+    }
+}
+
+/// Reports whether a value has a JSON type. `1.0` is an integer.
+fn is_type(name: &str, value: &Value) -> bool {
+    match value {
+        Value::Null => name == "null",
+        Value::Bool(_) => name == "boolean",
+        Value::Number(number) => name == "number" || (name == "integer" && whole(number).is_some()),
+        Value::String(_) => name == "string",
+        Value::Array(_) => name == "array",
+        Value::Object(_) => name == "object",
     }
 }

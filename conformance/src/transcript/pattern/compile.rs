@@ -4,7 +4,7 @@ use regex::Regex;
 use serde_json::{Map, Value};
 use zot_protocol::validate::ToolSchema;
 
-use super::{JsonType, PatternError, PatternNode};
+use super::{PatternError, PatternNode};
 use crate::transcript::{
     equal::shown, fill::Fill, names, nearest::did_you_mean, pointer::Path, wildcard::WILDCARD,
 };
@@ -27,14 +27,9 @@ const MATCHERS: [&str; 13] = [
 ];
 const SENT: [&str; 4] = ["$new", "$ref", "$fill", "$lit"];
 
-const KINDS: [(&str, JsonType); 7] = [
-    ("string", JsonType::String),
-    ("number", JsonType::Number),
-    ("integer", JsonType::Integer),
-    ("boolean", JsonType::Boolean),
-    ("object", JsonType::Object),
-    ("array", JsonType::Array),
-    ("null", JsonType::Null),
+/// The types that `$type` supports.
+const TYPES: [&str; 7] = [
+    "string", "number", "integer", "boolean", "object", "array", "null",
 ];
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -106,10 +101,7 @@ impl Compiler {
                 let beside =
                     |key: &&String| *key != matcher && !(matcher == "$cap" && key.as_str() == "as");
                 if let Some(other) = object.keys().find(beside) {
-                    let why = format!(
-                        "`{matcher}` must be the only key, but `{other}` is next to it; to name a field `{matcher}`, write `${matcher}`"
-                    );
-                    return Err(PatternError::new(at, why));
+                    return Err(not_alone(matcher, other, at));
                 }
                 self.matcher(matcher, object, at, absence)
             }
@@ -144,10 +136,7 @@ impl Compiler {
                 only_true(key, value, at)?;
                 exact = true;
             } else if is_matcher(key) {
-                let why = format!(
-                    "`{key}` must be the only key, but `$exact` is next to it; to name a field `{key}`, write `${key}`"
-                );
-                return Err(PatternError::new(at, why));
+                return Err(not_alone(key, "$exact", at));
             } else {
                 let node = self.node(value, &Path::Key(at, key), Absence::Possible)?;
                 fields.push((unescaped(key).to_owned(), node));
@@ -172,7 +161,7 @@ impl Compiler {
                 "`$absent` is only allowed for a field of an object",
             )),
             "$absent" => only_true(matcher, value, at).map(|()| PatternNode::Absent),
-            "$type" => kind(text(value, at)?, at),
+            "$type" => json_type(text(value, at)?, at),
             "$re" => Regex::new(text(value, at)?)
                 .map(PatternNode::Regex)
                 .map_err(|error| PatternError::new(at, one_line(&error))),
@@ -233,23 +222,21 @@ pub(in crate::transcript) fn unescaped(key: &str) -> &str {
     }
 }
 
-fn kind(name: &str, at: &Path) -> Compiled {
-    match KINDS.iter().find(|(known, _)| *known == name) {
-        Some((_, kind)) => Ok(PatternNode::Type(*kind)),
-        None => {
-            let hint = did_you_mean(name, KINDS.map(|(name, _)| name));
-            Err(PatternError::new(
-                at,
-                format!("unknown type `{name}`{hint}"),
-            ))
-        }
-    }
+fn not_alone(matcher: &str, other: &str, at: &Path) -> PatternError {
+    let why = format!(
+        "`{matcher}` must be the only key, but `{other}` is next to it; to name a field `{matcher}`, write `${matcher}`"
+    );
+    PatternError::new(at, why)
 }
 
-impl JsonType {
-    pub(super) fn name(self) -> &'static str {
-        let known = KINDS.iter().find(|(_, kind)| *kind == self);
-        known.map_or("", |(name, _)| name)
+fn json_type(name: &str, at: &Path) -> Compiled {
+    match TYPES.into_iter().find(|known| *known == name) {
+        Some(name) => Ok(PatternNode::Type(name)),
+        None => {
+            let hint = did_you_mean(name, TYPES);
+            let why = format!("unknown type `{name}`{hint}");
+            Err(PatternError::new(at, why))
+        }
     }
 }
 

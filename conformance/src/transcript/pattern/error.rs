@@ -1,4 +1,4 @@
-//! Errors of patterns, mismatches, and errors of templates.
+//! Errors of patterns and templates, and mismatches.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::transcript::{equal::shown, pointer::Path};
 
-/// A pattern does not compile.
+/// A pattern or template does not compile, or a template uses a value that is not known.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct PatternError {
     /// JSON pointer to the error; `""` is the root.
@@ -64,31 +64,6 @@ impl fmt::Display for Mismatch {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write_place(formatter, &self.pointer)?;
         write!(formatter, "expected {}, got {}", self.expected, self.actual)
-    }
-}
-
-/// A frame cannot be sent because it uses an unknown value.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-pub struct FillError {
-    /// JSON pointer to the value; `""` is the root.
-    pub pointer: String,
-    /// The reason, on one line.
-    pub why: String,
-}
-
-impl FillError {
-    pub(super) fn new(at: &Path, why: impl Into<String>) -> Self {
-        Self {
-            pointer: at.to_string(),
-            why: why.into(),
-        }
-    }
-}
-
-impl fmt::Display for FillError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write_place(formatter, &self.pointer)?;
-        formatter.write_str(&self.why)
     }
 }
 

@@ -2,9 +2,9 @@
 
 use serde_json::{Map, Value, json};
 
-use super::{JsonType, PatternNode};
+use super::PatternNode;
 use crate::{
-    arguments::Arguments,
+    arguments::{Arguments, simplest},
     transcript::{Bindings, wildcard::WILDCARD},
 };
 
@@ -16,7 +16,7 @@ impl PatternNode {
             Self::Any | Self::Absent => None,
             Self::Plain(value) | Self::Literal(value) => Some(value.clone()),
             Self::Wildcard(pattern) => Some(pattern.replace(WILDCARD, "").into()),
-            Self::Type(kind) => Some(kind.sample()),
+            Self::Type(name) => Some(simplest(name)),
             Self::Regex(regex) => {
                 let schema = json!({"type": "string", "pattern": regex.as_str()});
                 Some(smallest(&schema).unwrap_or_else(|| "".into()))
@@ -76,19 +76,6 @@ impl PatternNode {
                 }
             }
             _ => {}
-        }
-    }
-}
-
-impl JsonType {
-    fn sample(self) -> Value {
-        match self {
-            Self::String => "".into(),
-            Self::Number | Self::Integer => 0.into(),
-            Self::Boolean => false.into(),
-            Self::Object => json!({}),
-            Self::Array => json!([]),
-            Self::Null => Value::Null,
         }
     }
 }

@@ -2,11 +2,11 @@
 
 use serde_json::{Map, Value};
 
-use super::{FillError, PatternNode};
+use super::{PatternError, PatternNode};
 use crate::transcript::{Bindings, pointer::Path};
 
 impl PatternNode {
-    pub(super) fn fill(&self, at: &Path, bindings: &mut Bindings) -> Result<Value, FillError> {
+    pub(super) fn fill(&self, at: &Path, bindings: &mut Bindings) -> Result<Value, PatternError> {
         Ok(match self {
             Self::Plain(value) | Self::Literal(value) => value.clone(),
             Self::New(name) => bindings.mint(name).into(),
@@ -16,14 +16,14 @@ impl PatternNode {
                     let why = format!(
                         "`{name}` is not bound: the frame it is captured from did not arrive"
                     );
-                    return Err(FillError::new(at, why));
+                    return Err(PatternError::new(at, why));
                 }
             },
             Self::Fill(fill) => match fill.render(bindings.places()) {
                 Ok(text) => text.into(),
                 Err(place) => {
                     let why = format!("`${{{place}}}` is unknown in this run");
-                    return Err(FillError::new(at, why));
+                    return Err(PatternError::new(at, why));
                 }
             },
             Self::List(nodes) => {
@@ -50,7 +50,7 @@ impl PatternNode {
             | Self::Contains(_)
             | Self::Schema { .. }
             | Self::Capture { .. } => {
-                return Err(FillError::new(
+                return Err(PatternError::new(
                     at,
                     "a matcher is not allowed in a frame to send",
                 ));

@@ -31,7 +31,7 @@ pub(super) fn expected(expect: &Expect, asked: &[Value], bindings: &Bindings) ->
 
 /// Describes a received frame.
 pub(super) fn received(received: &ReceivedLine) -> String {
-    match text(received.value(), "type") {
+    match text(&received.value, "type") {
         "" => "a frame without a type".to_owned(),
         kind => format!("`{kind}`"),
     }
@@ -39,7 +39,7 @@ pub(super) fn received(received: &ReceivedLine) -> String {
 
 /// Adds a hint about `ignore` if the frame is of a type that an extension may send unasked.
 pub(super) fn hint_at_ignore(finding: Finding, received: &ReceivedLine) -> Finding {
-    match text(received.value(), "type") {
+    match text(&received.value, "type") {
         kind @ ("notify" | "clear_notes" | "tool_progress" | "panel_render" | "submit") => {
             finding.hint(format!(
                 "if it may arrive at any time, add to the transcript's header: \"ignore\":[\"{kind}\"]"

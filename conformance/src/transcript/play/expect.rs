@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use serde_json::Value;
 
-use super::{Done, Halt, Mode, Player, describe};
+use super::{Done, Mode, Player, StepFailure, describe};
 use crate::{
     session::{ReceivedLine, WaitError},
     transcript::{Expect, Mismatch},
@@ -85,7 +85,7 @@ impl Player<'_> {
                     "expected no frame here, got {}",
                     describe::received(received)
                 );
-                let finding = Finding::new(what).frame(received.shown(), None);
+                let finding = Finding::new(what).frame(&received.shown, None);
                 Err(describe::hint_at_ignore(finding, received).into())
             }
             Err(_) => Ok(()),
@@ -97,10 +97,10 @@ impl Player<'_> {
     async fn next(&mut self, within: Duration) -> Result<(usize, Value), WaitError> {
         let ignore = self.ignore;
         let counts = |received: &ReceivedLine| {
-            received.value().is_object() && !ignore.iter().any(|kind| received.is(kind))
+            received.value.is_object() && !ignore.iter().any(|kind| received.is(kind))
         };
         let at = self.session.find(self.at, within, counts).await?;
-        Ok((at, self.session.received()[at].value().clone()))
+        Ok((at, self.session.received()[at].value.clone()))
     }
 
     /// Reports whether to accept a mismatching frame: in lenient mode, if it has the expected type.
@@ -141,20 +141,20 @@ impl Player<'_> {
         let wanted = describe::expected(expect, &self.asked, &self.bindings);
         if mismatch.pointer == "/type" {
             let what = format!("expected {wanted}, got {}", describe::received(received));
-            let finding = Finding::new(what).frame(received.shown(), Some(mismatch.pointer));
+            let finding = Finding::new(what).frame(&received.shown, Some(mismatch.pointer));
             return describe::hint_at_ignore(finding, received);
         }
         let what = format!("{wanted}: {mismatch}");
-        Finding::new(what).frame(received.shown(), Some(mismatch.pointer))
+        Finding::new(what).frame(&received.shown, Some(mismatch.pointer))
     }
 
-    async fn missing_frame(&mut self, wait_error: WaitError, expect: &Expect) -> Box<Halt> {
+    async fn missing_frame(&mut self, wait_error: WaitError, expect: &Expect) -> Box<StepFailure> {
         let what = describe::expected(expect, &self.asked, &self.bindings);
         let kind = expect.frame.source().get("type").and_then(Value::as_str);
         let kind = kind.map(str::to_owned);
         let came = move |received: &ReceivedLine| match &kind {
             Some(kind) => received.is(kind),
-            None => received.value().is_object(),
+            None => received.value.is_object(),
         };
         self.missing_reply(wait_error, &what, came).await
     }

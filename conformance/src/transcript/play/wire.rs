@@ -2,7 +2,6 @@
 
 use std::time::{Duration, Instant};
 
-use rustix::process::Signal as System;
 use serde_json::{Value, json};
 use zot_process::Exit;
 use zot_protocol::{FromHost, validate, validate::strict_json};
@@ -11,8 +10,8 @@ use super::{Done, Mode, Player};
 use crate::{
     diagnose,
     reply::Reply,
-    session::{Session, WaitError},
-    transcript::{Pattern, Signal, Template},
+    session::WaitError,
+    transcript::{Pattern, Template},
     verdict::Finding,
 };
 
@@ -169,19 +168,4 @@ fn value_of(exit: Exit) -> Value {
         // The exit status is unknown.
         _ => json!({}),
     }
-}
-
-pub(super) fn signal(session: &mut Session, signal: Signal) {
-    let system = match signal.name() {
-        "INT" => System::INT,
-        "HUP" => System::HUP,
-        "QUIT" => System::QUIT,
-        "KILL" => System::KILL,
-        "USR1" => System::USR1,
-        "USR2" => System::USR2,
-        "STOP" => System::STOP,
-        "CONT" => System::CONT,
-        _ => System::TERM,
-    };
-    session.signal(system, &format!("SIG{}", signal.name()));
 }
