@@ -83,6 +83,9 @@ pub enum SettingsError {
     /// Another process holds the lock for too long.
     #[error("`{}` is locked by another process\nhint: try again", .0.display())]
     Busy(PathBuf),
+    /// The file is not a valid configuration, and is left for the user to fix.
+    #[error("`{}` is damaged\nhint: fix or remove it", .0.display())]
+    Damaged(PathBuf),
     /// The file cannot be read or written.
     #[error("cannot write `{}`: {source}", path.display())]
     Io {
@@ -167,18 +170,10 @@ pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsEr
     let _lock = lock(&path)?;
     let before = read_own(&path, MAX_BYTES)
         .map_err(failed)?
-        .unwrap_or_default();
-    let after = with_trust(&before, dir, trust);
-    let after = match after {
-        Some(after) => after,
-        None => {
-            // Damaged, or not an object. Nothing in it was used, so back it up and start over.
-            if !before.is_empty() {
-                set_aside(&path, "bad", &before).map_err(failed)?;
-            }
-            with_trust(b"{}\n", dir, trust).unwrap_or_default()
-        }
-    };
+        .unwrap_or_else(|| b"{}\n".to_vec());
+    // A new file would lose the user's settings, among them `confirm` and `jail`.
+    let after =
+        with_trust(&before, dir, trust).ok_or_else(|| SettingsError::Damaged(path.clone()))?;
     // Do not write anything that cannot be read back.
     if validate::config(&after).0.trusted.get(dir) != Some(trust) {
         return Err(failed(io::Error::other(

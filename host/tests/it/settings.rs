@@ -77,7 +77,7 @@ fn an_invalid_field_is_reported_and_the_rest_is_used() {
 }
 
 #[test]
-fn a_damaged_config_is_backed_up_and_replaced_by_defaults() {
+fn a_damaged_config_is_backed_up_and_never_overwritten() {
     let nuls = vec![0; 5000];
     let files: [&[u8]; 7] = [
         &nuls,
@@ -92,19 +92,20 @@ fn a_damaged_config_is_backed_up_and_replaced_by_defaults() {
         let fixture = ConfigFixture::with(bytes);
         for _ in 0..2 {
             let settings = Settings::load(&fixture.home);
-            assert_eq!(settings.config, zot_protocol::Config::default());
+            let mut expected = zot_protocol::Config::default();
+            (expected.confirm, expected.jail) = (Some(true), Some(true));
+            assert_eq!(settings.config, expected);
+            assert!(settings.is_broken());
             let [SettingsNotice::Damaged { aside, .. }] = &settings.notices[..] else {
                 panic!("{settings:?}")
             };
             assert_eq!(*aside, fixture.bad());
             assert_eq!(fs::read(aside).unwrap(), bytes);
         }
-        // A trust answer can still be stored, in a new file.
-        fixture.trust("/x", true);
-        assert_eq!(fs::read(fixture.bad()).unwrap(), bytes);
-        let settings = Settings::load(&fixture.home);
-        assert!(settings.notices.is_empty(), "{settings:?}");
-        assert!(settings.config.trusted["/x"].allowed);
+        // A new file with only an answer would drop the user's settings.
+        let error = set_trust(&fixture.home, "/x", &Trust::new("d", true)).unwrap_err();
+        assert!(matches!(error, SettingsError::Damaged(_)), "{error}");
+        assert_eq!(fs::read(fixture.home.config()).unwrap(), bytes);
     }
 }
 
