@@ -15,17 +15,23 @@ use rustix::{
 
 use crate::interrupt;
 
-/// Writes text to standard output. A reader that closes the pipe early, such as `head`, is not an
-/// error.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+/// Writes text to standard output. Returns `false` if the reader has closed the pipe.
+pub(crate) fn write(text: &str) -> anyhow::Result<bool> {
     let mut stdout = io::stdout().lock();
     match stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
     {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("cannot write to standard output"),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error).context("cannot write to standard output"),
     }
+}
+
+/// Writes text to standard output. A reader that closes the pipe early, such as `head`, is not an
+/// error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    write(text).map(drop)
 }
 
 /// Writes a line to standard output.

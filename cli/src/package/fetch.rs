@@ -53,7 +53,7 @@ pub(crate) fn fetch(source: &Source, stage: &Stage<'_>) -> anyhow::Result<Fetche
                     ref_kind: clone.found.kind,
                     commit: clone.commit.to_string(),
                 },
-                notes: notes.into_iter().chain(clone.notes).collect(),
+                notes: notes.into_iter().chain(clone.found.note).collect(),
             })
         }
     }

@@ -17,17 +17,7 @@ use super::{
     stage::Stage,
     swap,
 };
-use crate::output;
-
-/// The options of `zot ext update`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Options {
-    /// Accept new permissions without asking.
-    pub(crate) yes: bool,
-    /// Discard local changes.
-    pub(crate) force: bool,
-    pub(crate) allow_insecure: bool,
-}
+use crate::{args::Update, output};
 
 /// How an installed extension compares to its source.
 #[derive(Debug, PartialEq, Eq)]
@@ -97,9 +87,9 @@ fn source_of(locked: &LockedSource, cwd: &Path) -> anyhow::Result<Source> {
 }
 
 /// Updates an extension to the newest commit of its ref, and shows what changes.
-pub(crate) fn update(it: &Installed, cwd: &Path, options: Options) -> anyhow::Result<()> {
+pub(crate) fn update(it: &Installed, cwd: &Path, args: &Update) -> anyhow::Result<()> {
     let name = it.name();
-    let (old, moved_tag) = match status(it, cwd, options.allow_insecure)? {
+    let (old, moved_tag) = match status(it, cwd, args.allow_insecure)? {
         Status::NotUpdatable(why) => return output::line(format_args!("– {name}: {why}")),
         Status::Current(commit) => {
             let commit = short(&commit);
@@ -107,7 +97,7 @@ pub(crate) fn update(it: &Installed, cwd: &Path, options: Options) -> anyhow::Re
         }
         Status::Behind { old, moved_tag, .. } => (old, moved_tag),
     };
-    if it.is_changed() == Some(true) && !options.force {
+    if it.is_changed() == Some(true) && !args.force {
         bail!(
             "`{}` has local changes\nhint: use --force to discard them",
             escape::path(&it.dir)
@@ -160,7 +150,7 @@ pub(crate) fn update(it: &Installed, cwd: &Path, options: Options) -> anyhow::Re
     };
     let change = PermissionChange::between(before, manifest.permissions.as_ref());
     install::show_change(&change)?;
-    if change.widens() && !options.yes {
+    if change.widens() && !args.yes {
         if !output::is_interactive() {
             bail!("the new version needs more permissions\nhint: use --yes to accept them");
         }

@@ -1,13 +1,6 @@
-//! Shows the progress of a fetch on a terminal.
+//! How much of a fetch is done.
 
-use std::{
-    io::{self, IsTerminal, Write},
-    time::{Duration, Instant},
-};
-
-/// Delay before the progress line is shown.
-const DELAY: Duration = Duration::from_millis(500);
-const TICK: Duration = Duration::from_millis(100);
+use std::fmt;
 
 /// How much of a pack was received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -17,45 +10,12 @@ pub(super) struct Received {
     pub(super) bytes: u64,
 }
 
-/// A line that is overwritten in place and cleared on drop. Does nothing without a terminal.
-#[derive(Debug)]
-pub(super) struct Progress {
-    shown: bool,
-    next: Instant,
-    what: String,
-    is_terminal: bool,
-}
-
-impl Progress {
-    pub(super) fn new(what: String) -> Self {
-        Self {
-            shown: false,
-            next: Instant::now() + DELAY,
-            what,
-            is_terminal: io::stderr().is_terminal(),
-        }
-    }
-
-    pub(super) fn show(&mut self, received: Received) {
-        if !self.is_terminal || Instant::now() < self.next {
-            return;
-        }
-        self.next = Instant::now() + TICK;
-        self.shown = true;
-        let Received { objects, of, .. } = received;
-        let amount = if of == 0 {
-            "waiting for the server".to_owned()
-        } else {
-            format!("{objects}/{of} objects, {}", bytes(received.bytes))
-        };
-        let _ = write!(io::stderr(), "\r\x1b[K{}: {amount}", self.what);
-    }
-}
-
-impl Drop for Progress {
-    fn drop(&mut self) {
-        if self.shown {
-            let _ = write!(io::stderr(), "\r\x1b[K");
+impl fmt::Display for Received {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { objects, of, .. } = self;
+        match of {
+            0 => formatter.write_str("waiting for the server"),
+            of => write!(formatter, "{objects}/{of} objects, {}", bytes(self.bytes)),
         }
     }
 }

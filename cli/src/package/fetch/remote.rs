@@ -2,9 +2,10 @@
 //! it.
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
     sync::{
-        Mutex, Once,
+        Once,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -13,17 +14,20 @@ use git2::{
     AutotagOption, ConfigLevel, Direction, Error, ErrorClass, ErrorCode, FetchOptions, ObjectType,
     Oid, ProxyOptions, Remote, RemoteCallbacks, Repository, RepositoryInitOptions,
 };
+use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use zot_host::extension::discover::escape;
 
 use super::{
     super::{
         contents::{MAX_BYTES, MAX_ENTRIES},
+        lock_file::short,
         url::{GitUrl, Scheme},
     },
     key::Keys,
     local, objects,
     progress::Received,
+    ref_in_words,
     refs::{self, Found, Head, RefError, Want},
 };
 
@@ -81,15 +85,28 @@ pub(super) struct Shared {
     pub(super) cancelled: AtomicBool,
 }
 
-/// The result of a fetch.
+/// A fetched commit. Its `Display` output says what it is and how it was fetched.
 #[derive(Debug)]
-pub(super) struct FetchedObjects {
+pub(super) struct FetchedCommit {
     /// The repository that holds the objects.
     pub(super) repository: PathBuf,
     pub(super) found: Found,
     pub(super) commit: Oid,
     /// How it was fetched, in words.
     pub(super) how: String,
+}
+
+impl fmt::Display for FetchedCommit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = ref_in_words(self.found.kind, self.found.name.as_deref());
+        let commit = self.commit.to_string();
+        write!(
+            formatter,
+            "fetched {what} ({}), {}",
+            short(&commit),
+            self.how
+        )
+    }
 }
 
 /// Makes libgit2 ignore all git configuration, and sets its timeouts and a memory limit. These
@@ -176,7 +193,7 @@ impl<'s> Session<'s> {
     }
 
     /// Fetches a single commit if the server allows it, or else the history that leads to it.
-    pub(super) fn fetch(&self, wanted: Option<&str>) -> Result<FetchedObjects, FetchError> {
+    pub(super) fn fetch(&self, wanted: Option<&str>) -> Result<FetchedCommit, FetchError> {
         let mut remote = self.remote()?;
         let mut keys = Keys::of(self.url);
         let heads = heads(&mut remote, &mut keys)?;
@@ -222,7 +239,7 @@ impl<'s> Session<'s> {
             None => format!("shallow: {commits} commit{s}"),
             Some(why) => format!("full history: {commits} commit{s}, because {why}"),
         };
-        Ok(FetchedObjects {
+        Ok(FetchedCommit {
             repository: self.own.path().to_owned(),
             found,
             commit,
@@ -252,9 +269,7 @@ impl<'s> Session<'s> {
                 of: progress.total_objects(),
                 bytes: progress.received_bytes() as u64,
             };
-            if let Ok(mut seen) = self.shared.received.lock() {
-                *seen = received;
-            }
+            *self.shared.received.lock() = received;
             refused = depth.refuses(received);
             refused.is_none() && !self.shared.cancelled.load(Ordering::Relaxed)
         });
