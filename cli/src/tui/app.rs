@@ -6,17 +6,17 @@ mod models;
 mod project_trust;
 mod sessions;
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
-    sync::{Notify, mpsc, oneshot, watch},
+    sync::{Notify, mpsc, watch},
     task::{AbortHandle, JoinHandle},
     time::Instant,
 };
 use zot_host::{
-    Confirmed, EventStream, Runtime, RuntimeConfig, RuntimeError,
+    EventStream, Runtime, RuntimeConfig, RuntimeError,
     extension::{Registry, discover::TrustProject},
     home::Home,
     provider::{Catalogue, Wanted},
@@ -25,7 +25,7 @@ use zot_process::{Orphans, Spawner, Subreaper};
 use zot_protocol::limits;
 
 use super::{
-    bridge::{Bridge, HostMessage},
+    bridge::Bridge,
     editor::history::History,
     message::{AfterTrust, Effect, Message},
     state::{Command, Item, Level, State, Status},
@@ -62,8 +62,6 @@ struct App {
     registry: Option<watch::Receiver<Arc<Registry>>>,
     trust: TrustProject,
     events: Option<EventStream>,
-    /// Reply channels of the pending confirmations, by question number.
-    questions: HashMap<u64, oneshot::Sender<Confirmed>>,
     command: Option<AbortHandle>,
     pick_session: bool,
     /// Whether anything changed since the last frame.
@@ -206,7 +204,6 @@ impl App {
             runtime: None,
             registry: None,
             events: None,
-            questions: HashMap::new(),
             command: None,
             pick_session,
             dirty: false,
@@ -317,19 +314,6 @@ impl App {
             self.event(Some(event));
         }
         for message in self.bridge.take() {
-            if let HostMessage::Confirm(question) = message {
-                self.questions.insert(question.number, question.answer);
-                self.dispatch(Message::ConfirmTool {
-                    number: question.number,
-                    caller: question.caller,
-                    tool: question.tool,
-                    args: question.args,
-                });
-                continue;
-            }
-            if let HostMessage::Withdrawn(number) = message {
-                self.questions.remove(&number);
-            }
             self.dispatch(Message::Host(message));
         }
     }
@@ -410,8 +394,7 @@ impl App {
             if let Some(starting) = self.starting.take() {
                 self.runtime = starting.await.ok().and_then(Result::ok);
             }
-            // Dropping a reply channel answers "no".
-            self.questions.clear();
+            self.bridge.refuse_all();
             drop(self.events.take());
             if let Some(runtime) = &self.runtime {
                 runtime.close().await;

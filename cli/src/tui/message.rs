@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ratatui::{crossterm::event::KeyEvent, layout::Size};
 use zot_host::provider::ApiKey;
 use zot_protocol::{
-    CommandResponse, Object, PanelClose, PanelKey, PanelResize,
+    CommandResponse, PanelClose, PanelKey, PanelResize,
     rpc::{self, ExtensionInfo},
 };
 
@@ -27,13 +27,6 @@ pub(crate) enum Message {
     Ended,
     /// A message from an extension, or from the host about one.
     Host(HostMessage),
-    /// A tool call needs confirmation.
-    ConfirmTool {
-        number: u64,
-        caller: Option<String>,
-        tool: String,
-        args: Object,
-    },
     /// Project extensions that the user has not decided about.
     Untrusted(Vec<UntrustedExtension>, AfterTrust),
     Started(Box<Conversation>),

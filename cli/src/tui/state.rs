@@ -312,6 +312,14 @@ impl State {
         !self.ready || self.turn.is_some() || self.activity.is_some()
     }
 
+    /// Shows a spinner for an activity that keeps the agent busy.
+    pub(crate) fn begin(&mut self, label: &str) {
+        self.activity = Some(Activity {
+            label: label.to_owned(),
+            since: self.now,
+        });
+    }
+
     /// Returns when a question that appears now may be answered.
     pub(crate) fn answerable_from(&self) -> Instant {
         if self.editor.is_empty() {

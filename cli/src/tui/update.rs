@@ -17,8 +17,7 @@ use zot_protocol::{PanelResize, limits};
 use super::{
     message::{Conversation, CurrentModel, Effect, EffectResult, Message},
     state::{
-        Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, ToolGrant,
-        TrustDialog, Turn,
+        Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, TrustDialog, Turn,
     },
 };
 use crate::clean;
@@ -38,18 +37,6 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
         Message::Event(event) => agent::event(state, event),
         Message::Ended => agent::ended(state),
         Message::Host(said) => host::message(state, said, &mut effects),
-        Message::ConfirmTool {
-            number,
-            caller,
-            tool,
-            args,
-        } => dialog::confirm_tool(
-            state,
-            number,
-            ToolGrant { caller, tool },
-            args,
-            &mut effects,
-        ),
         Message::Untrusted(untrusted, then) => {
             if untrusted.is_empty() {
                 effects.push(Effect::Trust(Vec::new(), then));

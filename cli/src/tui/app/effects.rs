@@ -3,7 +3,7 @@
 
 use std::sync::Arc;
 
-use zot_host::{Busy, Confirmed, Prompt, Runtime};
+use zot_host::{Busy, Prompt, Runtime};
 use zot_protocol::rpc::ReloadStats;
 
 use super::{App, AppOptions, End};
@@ -25,12 +25,7 @@ impl App {
             Effect::Suspend => self.suspend(),
             Effect::Redraw => self.terminal.resized(),
             Effect::Exit => self.end = Some(End::Exited),
-            Effect::Answer(number, yes) => {
-                if let Some(answer) = self.questions.remove(&number) {
-                    let confirmed = if yes { Confirmed::Yes } else { Confirmed::No };
-                    let _ = answer.send(confirmed);
-                }
-            }
+            Effect::Answer(number, yes) => self.bridge.answer(number, yes),
             Effect::SetConfirm(confirm) => self.bridge.set_confirm(confirm),
             Effect::FindUntrusted(then) => self.find_untrusted(then),
             Effect::Trust(answers, then) => self.trust(&answers, then),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::text::{Line, Span};
 use zot_protocol::rpc::ExtensionState;
 
-use super::{rule, window};
+use super::{rule, selectable, window};
 use crate::{
     clean,
     tui::{state::ExtensionView, text, theme::Theme},
@@ -66,12 +66,9 @@ fn overview(view: &ExtensionView, chosen: bool, column: usize, theme: &Theme) ->
         rest.push_str(&format!("{} failures  ", view.failed));
     }
     rest.push_str(&clean::line(&info.version));
-    Line::from(vec![
-        Span::styled(if chosen { "› " } else { "  " }, theme.accent),
-        Span::styled(format!("{mark} "), style),
-        Span::styled(name, if chosen { theme.selected } else { theme.text }),
-        Span::styled(rest, theme.muted),
-    ])
+    let [cursor, name] = selectable(name, chosen, theme);
+    let mark = Span::styled(format!("{mark} "), style);
+    Line::from(vec![cursor, mark, name, Span::styled(rest, theme.muted)])
 }
 
 fn detail(view: Option<&ExtensionView>, width: u16, theme: &Theme) -> Vec<Line<'static>> {
