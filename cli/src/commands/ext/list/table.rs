@@ -22,7 +22,7 @@ pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> Stri
     let mut widths = HEADINGS.map(str::len);
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = text::width(&cell).max(*width);
+            *width = text::width(cell).max(*width);
         }
     }
     // Limit the version, which is free text, to leave room for the name and the state.
@@ -137,7 +137,7 @@ fn wrapped(detail: &str, columns: Option<usize>) -> Vec<String> {
     for word in detail.split(' ') {
         let count = lines.len();
         let line = lines.last_mut().expect("starts with one line");
-        let fits = text::width(&line) + 1 + text::width(&word) <= columns;
+        let fits = text::width(line) + 1 + text::width(word) <= columns;
         if line.is_empty() || fits || count == MAX_LINES {
             if !line.is_empty() {
                 line.push(' ');
