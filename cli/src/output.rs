@@ -139,3 +139,28 @@ pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     stdin.lock().read_line(&mut answer)?;
     Ok(answer)
 }
+
+/// Formats a size, such as `1.2 KiB`.
+pub(crate) fn bytes(count: u64) -> String {
+    const KIB: u64 = 1024;
+    let (unit, name) = match count {
+        0..KIB => return format!("{count} bytes"),
+        KIB..0x10_0000 => (KIB, "KiB"),
+        _ => (KIB * KIB, "MiB"),
+    };
+    let tenths = count * 10 / unit;
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_have_one_decimal() {
+        assert_eq!(bytes(1023), "1023 bytes");
+        assert_eq!(bytes(1024), "1.0 KiB");
+        assert_eq!(bytes(1024 * 1024 - 1), "1023.9 KiB");
+        assert_eq!(bytes(3 * 1024 * 1024 / 2), "1.5 MiB");
+    }
+}

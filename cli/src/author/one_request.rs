@@ -1,6 +1,6 @@
 //! Sends one request to one extension, with no other extensions and no agent.
 
-use std::{path::Path, sync::Arc, time::Duration};
+use std::{path::Path, sync::Arc};
 
 use anyhow::bail;
 use parking_lot::Mutex;
@@ -9,9 +9,7 @@ use zot_host::{
     Hooks, Host, HostError,
     extension::{Builtins, Launch, connection::Tap, discover::escape},
 };
-use zot_protocol::{
-    CommandResponse, FromExtension, NoteLevel, Object, OpenPanel, ToolResult, limits,
-};
+use zot_protocol::{CommandResponse, FromExtension, NoteLevel, Object, OpenPanel, ToolResult};
 
 use super::answer;
 use crate::{
@@ -71,12 +69,9 @@ pub(crate) fn ask(
 }
 
 fn start(launch: &Launch, cwd: &Path, observer: &Arc<Observer>) -> anyhow::Result<ShortLivedHost> {
-    let mut config = short_lived_host::config(cwd, &launch.home);
+    let mut config = short_lived_host::config(cwd, &launch.home, std::slice::from_ref(launch));
     // The extension runs alone, so no built-in can take its names.
     config.builtins = Builtins::default();
-    let hello = launch.manifest.timeouts.as_ref().and_then(|it| it.hello_ms);
-    let hello = hello.map_or(limits::HELLO, |ms| Duration::from_millis(ms.into()));
-    config.limits.startup = hello + limits::STARTUP;
     config.hooks = Arc::clone(observer) as Arc<dyn Hooks>;
     config.tap = Some(Arc::clone(observer) as Arc<dyn Tap>);
     ShortLivedHost::start(config)

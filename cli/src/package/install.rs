@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use zot_host::{
     extension::{
         DataOwner,
-        discover::{MANIFEST, escape},
+        discover::{self, MANIFEST, escape},
     },
     home::Home,
 };
@@ -190,7 +190,8 @@ pub(super) fn entry(
     Ok(Entry {
         version: manifest.version.clone(),
         source,
-        digest: inspect::digest(&stage.tree())?,
+        digest: discover::digest(&stage.tree())
+            .context("cannot compute the digest of the staged package")?,
         enabled,
     })
 }

@@ -22,7 +22,6 @@ use zot_host::{
     provider::{Catalogue, Wanted},
 };
 use zot_process::{Orphans, Spawner, Subreaper};
-use zot_protocol::limits;
 
 use super::{
     bridge::Bridge,
@@ -35,9 +34,8 @@ use super::{
     view,
 };
 use crate::{
-    agent::{Record, Signals, Start, headless::exit_now},
+    agent::{Record, Signals, Start, headless::shut_down},
     exit::Exit,
-    spinner::with_spinner,
 };
 
 /// Sixty frames a second.
@@ -390,7 +388,7 @@ impl App {
             self.draw();
         }
         self.terminal.leave();
-        let ending = async {
+        let closing = async {
             if let Some(starting) = self.starting.take() {
                 self.runtime = starting.await.ok().and_then(Result::ok);
             }
@@ -399,15 +397,8 @@ impl App {
             if let Some(runtime) = &self.runtime {
                 runtime.close().await;
             }
-            if let Some(reaper) = &reaper {
-                reaper.sweep(limits::TERM_GRACE).await;
-            }
         };
-        tokio::select! {
-            biased;
-            () = with_spinner(|| "stopping extensions".to_owned(), ending) => {}
-            code = signals.next() => exit_now(reaper.as_ref(), code).await,
-        }
+        shut_down(closing, reaper.as_ref(), &mut signals).await;
         if let Some(record) = record {
             for path in record.finish()? {
                 let path = zot_host::extension::discover::escape::path(&path);

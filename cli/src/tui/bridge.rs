@@ -163,17 +163,9 @@ impl Bridge {
 
     /// Drops queued panel messages of an extension: those for `id`, or all.
     fn drop_panels(&self, extension: &str, id: Option<&PanelId>) {
-        self.queue.lock().retain(|message| match message {
-            HostMessage::OpenPanel(by, open) => {
-                by != extension || id.is_some_and(|id| open.panel.id != *id)
-            }
-            HostMessage::RenderPanel(by, render) => {
-                by != extension || id.is_some_and(|id| render.panel_id != *id)
-            }
-            HostMessage::ClosePanel(by, close) => {
-                by != extension || id.is_some_and(|id| close.panel_id != *id)
-            }
-            _ => true,
+        self.queue.lock().retain(|message| match message.panel() {
+            Some((by, panel)) => by != extension || id.is_some_and(|id| panel != id),
+            None => true,
         });
     }
 
@@ -182,7 +174,7 @@ impl Bridge {
     fn push_bounded(&self, extension: &str, message: HostMessage) {
         {
             let mut queue = self.queue.lock();
-            let same = |it: &HostMessage| it.is_bounded() && it.extension() == Some(extension);
+            let same = |it: &HostMessage| it.sent_freely_by() == Some(extension);
             if queue.iter().filter(|it| same(it)).count() >= MAX_NOTES
                 && let Some(oldest) = queue.iter().position(same)
             {
@@ -209,20 +201,22 @@ impl Bridge {
 }
 
 impl HostMessage {
-    /// Reports whether an extension can send this kind of message without limit.
-    fn is_bounded(&self) -> bool {
-        matches!(
-            self,
-            Self::Note { .. } | Self::ToolCalled(_) | Self::ToolCallEnded(_)
-        )
-    }
-
-    /// Returns the extension of a bounded message.
-    fn extension(&self) -> Option<&str> {
+    /// Returns the extension of a message that it can send without limit.
+    fn sent_freely_by(&self) -> Option<&str> {
         match self {
             Self::Note { extension, .. } => Some(extension),
             Self::ToolCalled(call) => Some(&call.extension),
             Self::ToolCallEnded(result) => Some(&result.extension),
+            _ => None,
+        }
+    }
+
+    /// Returns the extension and the panel of a panel message.
+    fn panel(&self) -> Option<(&str, &PanelId)> {
+        match self {
+            Self::OpenPanel(by, open) => Some((by, &open.panel.id)),
+            Self::RenderPanel(by, render) => Some((by, &render.panel_id)),
+            Self::ClosePanel(by, close) => Some((by, &close.panel_id)),
             _ => None,
         }
     }

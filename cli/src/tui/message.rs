@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use ratatui::{crossterm::event::KeyEvent, layout::Size};
-use zot_host::provider::ApiKey;
+use zot_host::provider::{ApiKey, Model};
 use zot_protocol::{
     CommandResponse, PanelClose, PanelKey, PanelResize,
     rpc::{self, ExtensionInfo},
@@ -53,7 +53,7 @@ pub(crate) enum EffectResult {
     /// A notice for the user.
     Notice(Level, String),
     /// The model has changed.
-    Model(CurrentModel),
+    Model(Box<Model>),
     /// The conversation was replaced.
     Conversation(Box<Conversation>),
     /// Choices for a picker.
@@ -66,19 +66,12 @@ pub(crate) enum EffectResult {
     Print(Item),
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct CurrentModel {
-    pub(crate) provider: String,
-    pub(crate) id: String,
-    pub(crate) window: u64,
-}
-
 /// A conversation that replaces the current one.
 pub(crate) struct Conversation {
     /// The text of the divider; empty for none.
     pub(crate) title: String,
     pub(crate) items: Vec<Item>,
-    pub(crate) model: CurrentModel,
+    pub(crate) model: Model,
     pub(crate) used: u64,
     pub(crate) jailed: bool,
 }

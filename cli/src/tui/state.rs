@@ -14,6 +14,7 @@ use std::{
 };
 
 use ratatui::layout::Size;
+use zot_host::extension::stats::Stats;
 use zot_protocol::{Object, limits, rpc::ExtensionInfo};
 
 use super::{
@@ -245,12 +246,7 @@ pub(crate) struct UntrustedExtension {
 #[derive(Debug, Clone)]
 pub(crate) struct ExtensionView {
     pub(crate) info: ExtensionInfo,
-    pub(crate) requests: u64,
-    pub(crate) blocked: u64,
-    pub(crate) rewritten: u64,
-    pub(crate) failed: u64,
-    pub(crate) median: Option<Duration>,
-    pub(crate) worst: Duration,
+    pub(crate) stats: Stats,
     /// The last lines of its log.
     pub(crate) log: Vec<String>,
 }

@@ -12,10 +12,11 @@ pub(crate) use dialog::ANSWERS;
 use std::time::{Duration, Instant};
 
 use ratatui::layout::Size;
+use zot_host::provider::Model;
 use zot_protocol::{PanelResize, limits};
 
 use super::{
-    message::{Conversation, CurrentModel, Effect, EffectResult, Message},
+    message::{Conversation, Effect, EffectResult, Message},
     state::{
         Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, TrustDialog, Turn,
     },
@@ -132,7 +133,7 @@ fn effect_done(state: &mut State, result: EffectResult) {
         EffectResult::Notice(level, text) => state.notify(level, clean::text(&text)),
         EffectResult::Model(model) => {
             let text = format!("switched to {} {}", model.provider, model.id);
-            set_model(state, model);
+            set_model(state, *model);
             state.notify(Level::Done, clean::line(&text));
         }
         EffectResult::Conversation(conversation) => load_conversation(state, *conversation),
@@ -171,10 +172,10 @@ fn load_conversation(state: &mut State, conversation: Conversation) {
     state.status.jailed = jailed;
 }
 
-fn set_model(state: &mut State, model: CurrentModel) {
+fn set_model(state: &mut State, model: Model) {
     state.status.provider = model.provider;
     state.status.model = model.id;
-    state.status.window = model.window;
+    state.status.window = model.context_window;
 }
 
 /// Sanitises the texts of an extension's command.

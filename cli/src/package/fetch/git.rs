@@ -15,7 +15,7 @@ use std::{
 use super::{
     super::url::GitUrl,
     local,
-    progress::Received,
+    progress::Transfer,
     remote::{self, FetchError, FetchedCommit, Session, Shared},
 };
 use crate::{
@@ -85,7 +85,7 @@ fn on_thread<T: Send + 'static>(
             let _ = result.recv_timeout(CANCEL_GRACE);
             return Err(Interrupted.into());
         }
-        let received: Received = *shared.received.lock();
+        let received: Transfer = *shared.received.lock();
         progress.show(&format!("fetching {url}: {received}"));
     }
 }

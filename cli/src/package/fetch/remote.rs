@@ -24,9 +24,9 @@ use super::{
         lock_file::short,
         url::{GitUrl, Scheme},
     },
-    key::Keys,
+    key::GitCredentials,
     local, objects,
-    progress::Received,
+    progress::Transfer,
     ref_in_words,
     refs::{self, Found, Head, RefError, Want},
 };
@@ -80,7 +80,7 @@ fn one_line(message: &str) -> String {
 /// State shared between the fetch thread and the main thread.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    pub(super) received: Mutex<Received>,
+    pub(super) received: Mutex<Transfer>,
     /// Set when the user interrupts the fetch.
     pub(super) cancelled: AtomicBool,
 }
@@ -156,7 +156,7 @@ pub(super) fn newest(
     own: Option<&Path>,
     shared: &Shared,
 ) -> Result<Found, FetchError> {
-    let mut keys = Keys::of(url);
+    let mut keys = GitCredentials::of(url);
     let heads = if let Some(own) = own {
         let session = Session::open(url, own, shared)?;
         heads(&mut session.remote()?, &mut keys)?
@@ -195,7 +195,7 @@ impl<'s> Session<'s> {
     /// Fetches a single commit if the server allows it, or else the history that leads to it.
     pub(super) fn fetch(&self, wanted: Option<&str>) -> Result<FetchedCommit, FetchError> {
         let mut remote = self.remote()?;
-        let mut keys = Keys::of(self.url);
+        let mut keys = GitCredentials::of(self.url);
         let heads = heads(&mut remote, &mut keys)?;
         let found = refs::find(&heads, wanted)?;
         let one = match &found.want {
@@ -261,10 +261,10 @@ impl<'s> Session<'s> {
     ) -> Result<(), FetchError> {
         let specs: Vec<&str> = specs.iter().map(AsRef::as_ref).collect();
         let mut refused = None;
-        let mut keys = Keys::of(self.url);
+        let mut keys = GitCredentials::of(self.url);
         let mut callbacks = callbacks(&mut keys);
         callbacks.transfer_progress(|progress| {
-            let received = Received {
+            let received = Transfer {
                 objects: progress.received_objects(),
                 of: progress.total_objects(),
                 bytes: progress.received_bytes() as u64,
@@ -343,7 +343,7 @@ enum Depth {
 }
 
 impl Depth {
-    fn refuses(self, received: Received) -> Option<FetchError> {
+    fn refuses(self, received: Transfer) -> Option<FetchError> {
         let (objects, bytes, what) = match self {
             // The limits of a package, checked during the download.
             Self::One => (SHALLOW_OBJECTS, MAX_BYTES, ""),
@@ -359,7 +359,7 @@ impl Depth {
     }
 }
 
-fn callbacks(keys: &mut Keys) -> RemoteCallbacks<'_> {
+fn callbacks(keys: &mut GitCredentials) -> RemoteCallbacks<'_> {
     let mut callbacks = RemoteCallbacks::new();
     callbacks.credentials(|_, _, allowed| keys.next(allowed));
     callbacks
@@ -372,7 +372,7 @@ fn proxy<'p>() -> ProxyOptions<'p> {
     proxy
 }
 
-fn heads(remote: &mut Remote<'_>, keys: &mut Keys) -> Result<Vec<Head>, FetchError> {
+fn heads(remote: &mut Remote<'_>, keys: &mut GitCredentials) -> Result<Vec<Head>, FetchError> {
     remote
         .connect_auth(Direction::Fetch, Some(callbacks(keys)), Some(proxy()))
         .and_then(|connection| {
