@@ -125,9 +125,14 @@ pub(crate) fn json(value: &serde_json::Value) -> String {
     escape_json(&value.to_string()).into_owned()
 }
 
+/// Formats a value as indented JSON that is safe to print on a terminal.
+pub(crate) fn pretty_json(value: &serde_json::Value) -> String {
+    escape_json(&format!("{value:#}")).into_owned()
+}
+
 /// Escapes characters in JSON that a terminal would act on or not show. The value stays the same.
 /// Newlines are kept: in JSON they are only layout.
-pub(crate) fn escape_json(json: &str) -> Cow<'_, str> {
+fn escape_json(json: &str) -> Cow<'_, str> {
     let is_unsafe = |char: char| char != '\n' && is_unsafe_in_terminal(char);
     // Fast path: nearly all JSON is plain ASCII.
     let plain = json.bytes().all(|byte| matches!(byte, b' '..=b'~' | b'\n'));

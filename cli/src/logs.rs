@@ -7,8 +7,6 @@ mod file;
 pub(crate) mod find;
 pub(crate) mod follow;
 mod last;
-mod mark;
 
 pub(crate) use file::older;
-pub(crate) use last::last;
-pub(crate) use mark::Mark;
+pub(crate) use last::{Mark, last};

@@ -15,17 +15,23 @@ use rustix::{
 
 use crate::interrupt;
 
-/// Writes text to standard output. A reader that closes the pipe early, such as `head`, is not an
-/// error.
-pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+/// Writes text to standard output. Returns `false` if the reader has closed the pipe.
+pub(crate) fn write(text: &str) -> anyhow::Result<bool> {
     let mut stdout = io::stdout().lock();
     match stdout
         .write_all(text.as_bytes())
         .and_then(|()| stdout.flush())
     {
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
-        written => written.context("cannot write to standard output"),
+        Ok(()) => Ok(true),
+        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
+        Err(error) => Err(error).context("cannot write to standard output"),
     }
+}
+
+/// Writes text to standard output. A reader that closes the pipe early, such as `head`, is not an
+/// error.
+pub(crate) fn print(text: &str) -> anyhow::Result<()> {
+    write(text).map(drop)
 }
 
 /// Writes a line to standard output.
@@ -132,4 +138,29 @@ pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     let mut answer = String::new();
     stdin.lock().read_line(&mut answer)?;
     Ok(answer)
+}
+
+/// Formats a size, such as `1.2 KiB`.
+pub(crate) fn bytes(count: u64) -> String {
+    const KIB: u64 = 1024;
+    let (unit, name) = match count {
+        0..KIB => return format!("{count} bytes"),
+        KIB..0x10_0000 => (KIB, "KiB"),
+        _ => (KIB * KIB, "MiB"),
+    };
+    let tenths = count * 10 / unit;
+    format!("{}.{} {name}", tenths / 10, tenths % 10)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::bytes;
+
+    #[test]
+    fn sizes_have_one_decimal() {
+        assert_eq!(bytes(1023), "1023 bytes");
+        assert_eq!(bytes(1024), "1.0 KiB");
+        assert_eq!(bytes(1024 * 1024 - 1), "1023.9 KiB");
+        assert_eq!(bytes(3 * 1024 * 1024 / 2), "1.5 MiB");
+    }
 }

@@ -2,7 +2,7 @@
 //! its initial environment, and a command that the model runs can read both. So `main` overwrites
 //! the keys in both before it does anything else.
 
-use std::{env, ffi::OsString, fs, os::unix::ffi::OsStrExt};
+use std::{env, ffi::OsString, fs, ops::Range, os::unix::ffi::OsStrExt};
 
 use zot_host::provider::credentials;
 use zot_protocol::RPC_TOKEN;
@@ -26,7 +26,7 @@ pub(crate) fn hide() -> Vec<OsString> {
     }
     if let Some(visible) = visible_memory() {
         for secret in &secrets {
-            wipe(visible, secret.as_bytes());
+            wipe(&visible, secret.as_bytes());
         }
     }
     for (name, value) in variables {
@@ -54,19 +54,13 @@ fn keys_in(args: &[OsString]) -> Vec<OsString> {
     keys
 }
 
-/// The memory that holds the initial arguments and environment. The kernel reads them from there
-/// whenever another process asks.
-#[derive(Clone, Copy)]
-struct VisibleMemory {
-    start: usize,
-    end: usize,
-}
-
 /// The index of `arg_start` in `/proc/self/stat`, counted from the field after the name. The
 /// fields up to `env_end` follow it.
 const ARG_START: usize = 45;
 
-fn visible_memory() -> Option<VisibleMemory> {
+/// Returns the addresses of the initial arguments and environment. The kernel reads them from there
+/// whenever another process asks.
+fn visible_memory() -> Option<Range<usize>> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The process name can contain anything, including parentheses, so split at the last one.
     let (_, fields) = stat.rsplit_once(')')?;
@@ -82,20 +76,17 @@ fn visible_memory() -> Option<VisibleMemory> {
     // The environment follows the arguments. If it does not, the layout is not what we expect.
     let fits =
         0 < arg_start && arg_start <= arg_end && arg_end <= env_start && env_start <= env_end;
-    (fits && env_end - arg_start < 64 * 1024 * 1024).then_some(VisibleMemory {
-        start: arg_start,
-        end: env_end,
-    })
+    (fits && env_end - arg_start < 64 * 1024 * 1024).then_some(arg_start..env_end)
 }
 
-fn wipe(visible: VisibleMemory, secret: &[u8]) {
+fn wipe(visible: &Range<usize>, secret: &[u8]) {
     // SAFETY: the kernel mapped this range as writable at program start and never unmaps it.
     // Nothing else accesses it now: there is no other thread, and std copied the arguments and
     // variables.
     let bytes = unsafe {
         std::slice::from_raw_parts_mut(
             std::ptr::with_exposed_provenance_mut::<u8>(visible.start),
-            visible.end - visible.start,
+            visible.len(),
         )
     };
     let mut at = 0;

@@ -4,7 +4,12 @@ use std::{path::Path, time::Duration};
 
 use anyhow::Context;
 use zot_host::{
-    Host, HostConfig, extension::Builtins, provider::credentials, settings::Settings, tool,
+    Host, HostConfig,
+    extension::{Builtins, Launch},
+    home::Home,
+    provider::credentials,
+    settings::Settings,
+    tool,
 };
 use zot_process::{Orphans, Spawner, Subreaper};
 use zot_protocol::{BUILTIN_COMMANDS, HelloAck, PROTOCOL_VERSION, limits};
@@ -14,8 +19,9 @@ use crate::{exit::Exit, interrupt, memory};
 /// How often to check for a signal.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The host configuration that `zot` uses in `cwd`, without a model.
-pub(crate) fn config(cwd: &Path, home: &zot_host::home::Home) -> HostConfig {
+/// The host configuration that `zot` uses in `cwd`, without a model. Startup may take as long as the
+/// slowest manifest allows.
+pub(crate) fn config(cwd: &Path, home: &Home, launches: &[Launch]) -> HostConfig {
     let ack = HelloAck::new(
         PROTOCOL_VERSION,
         env!("CARGO_PKG_VERSION"),
@@ -31,6 +37,11 @@ pub(crate) fn config(cwd: &Path, home: &zot_host::home::Home) -> HostConfig {
     config.secrets = credentials::variables().map(str::to_owned).collect();
     // Ignores configuration errors; other code reports them.
     config.settings = Settings::load_quietly(home).extensions;
+    let hello = launches.iter().map(|launch| {
+        let ms = launch.manifest.timeouts.and_then(|it| it.hello_ms);
+        ms.map_or(limits::HELLO, |ms| Duration::from_millis(ms.into()))
+    });
+    config.limits.startup = hello.max().unwrap_or(limits::HELLO) + limits::STARTUP;
     config
 }
 

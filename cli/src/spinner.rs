@@ -16,17 +16,18 @@ const CLEAR: &str = "\r\x1b[K";
 /// The maximum length of the text, so that it fits on one line.
 const MAX_CHARS: usize = 70;
 
-/// A line that is overwritten in place and cleared on drop. Does nothing without a terminal.
+/// A line that is overwritten in place and cleared on drop. Shows nothing at first, and nothing
+/// without a terminal.
 #[derive(Debug)]
-struct Spinner {
+pub(crate) struct ProgressLine {
     start: Instant,
     is_terminal: bool,
     /// The text on the screen.
     shown: Option<String>,
 }
 
-impl Spinner {
-    fn new() -> Self {
+impl ProgressLine {
+    pub(crate) fn new() -> Self {
         Self {
             start: Instant::now(),
             is_terminal: io::stderr().is_terminal(),
@@ -34,42 +35,35 @@ impl Spinner {
         }
     }
 
-    /// Shows what is going on, in a few words.
-    fn update(&mut self, what: &str) {
-        let waited = self.start.elapsed();
-        if !self.is_terminal || waited < DELAY {
-            return;
-        }
-        let what: String = what.chars().take(MAX_CHARS).collect();
-        let text = format!("… {what} ({} s)", waited.as_secs());
-        if self.shown.as_ref() != Some(&text) {
-            let _ = write!(io::stderr(), "{CLEAR}{}", Style::of_stderr().muted(&text));
-            self.shown = Some(text);
+    pub(crate) fn show(&mut self, text: &str) {
+        let is_due = self.is_terminal && self.start.elapsed() >= DELAY;
+        if is_due && self.shown.as_deref() != Some(text) {
+            let _ = write!(io::stderr(), "{CLEAR}{text}");
+            self.shown = Some(text.to_owned());
         }
     }
+}
 
-    /// Removes the line.
-    fn clear(&mut self) {
-        if self.shown.take().is_some() {
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
+        if self.shown.is_some() {
             let _ = write!(io::stderr(), "{CLEAR}");
         }
     }
 }
 
-impl Drop for Spinner {
-    fn drop(&mut self) {
-        self.clear();
-    }
-}
-
 /// Runs `work`, and shows `what` if it takes long.
 pub(crate) async fn with_spinner<T>(what: impl Fn() -> String, work: impl Future<Output = T>) -> T {
-    let mut spinner = Spinner::new();
+    let mut line = ProgressLine::new();
     tokio::pin!(work);
     loop {
         tokio::select! {
             done = &mut work => return done,
-            () = tokio::time::sleep(TICK) => spinner.update(&what()),
+            () = tokio::time::sleep(TICK) => {
+                let what: String = what().chars().take(MAX_CHARS).collect();
+                let text = format!("… {what} ({} s)", line.start.elapsed().as_secs());
+                line.show(&Style::of_stderr().muted(text));
+            }
         }
     }
 }

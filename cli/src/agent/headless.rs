@@ -82,18 +82,8 @@ impl Headless {
 
     /// Shuts everything down in order, and reports what was recorded.
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
-        let ending = async {
-            self.runtime.close().await;
-            if let Some(reaper) = &self.reaper {
-                reaper.sweep(limits::TERM_GRACE).await;
-            }
-        };
-        let ending = with_spinner(|| "stopping extensions".to_owned(), ending);
-        tokio::select! {
-            biased;
-            () = ending => {}
-            code = self.signals.next() => exit_now(self.reaper.as_ref(), code).await,
-        }
+        let closing = self.runtime.close();
+        shut_down(closing, self.reaper.as_ref(), &mut self.signals).await;
         if let Some(record) = &self.record {
             for path in record.finish()? {
                 let path = zot_host::extension::discover::escape::path(&path);
@@ -111,8 +101,27 @@ impl Headless {
     }
 }
 
+/// Runs `closing`, then ends all child processes. A signal exits at once.
+pub(crate) async fn shut_down(
+    closing: impl Future<Output = ()>,
+    reaper: Option<&Subreaper>,
+    signals: &mut Signals,
+) {
+    let ending = async {
+        closing.await;
+        if let Some(reaper) = reaper {
+            reaper.sweep(limits::TERM_GRACE).await;
+        }
+    };
+    tokio::select! {
+        biased;
+        () = with_spinner(|| "stopping extensions".to_owned(), ending) => {}
+        code = signals.next() => exit_now(reaper, code).await,
+    }
+}
+
 /// Kills all child processes and exits without waiting for a clean shutdown.
-pub(crate) async fn exit_now(reaper: Option<&Subreaper>, code: u8) -> ! {
+async fn exit_now(reaper: Option<&Subreaper>, code: u8) -> ! {
     if let Some(reaper) = reaper {
         reaper.kill_everything().await;
     }

@@ -5,11 +5,11 @@ use std::{
     collections::BTreeMap,
     env, fs,
     path::{Path, PathBuf},
-    sync::{Mutex, PoisonError},
     time::Instant,
 };
 
 use anyhow::Context;
+use parking_lot::Mutex;
 use serde_json::Value;
 use zot_conform::{Party, transcript::Recorder};
 use zot_host::{
@@ -60,10 +60,7 @@ impl Record {
         let Ok(frame) = serde_json::from_slice::<Value>(line) else {
             return;
         };
-        let mut recorders = self
-            .recorders
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut recorders = self.recorders.lock();
         let of_extension = recorders.entry(extension.to_owned()).or_default();
         if of_extension.is_empty() || frame["type"] == "hello" {
             of_extension.push(recorder(extension));
@@ -76,13 +73,7 @@ impl Record {
     /// Writes the transcripts and returns their paths. A single one goes to the given file; with
     /// several, each file name includes the extension's name.
     pub(crate) fn finish(&self) -> anyhow::Result<Vec<PathBuf>> {
-        let recorders = std::mem::take(
-            &mut *self
-                .recorders
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner),
-        );
-        let all: Vec<(String, Recorder)> = recorders
+        let all: Vec<(String, Recorder)> = std::mem::take(&mut *self.recorders.lock())
             .into_iter()
             .flat_map(|(name, recorders)| {
                 let numbered = recorders.into_iter().enumerate();

@@ -83,10 +83,7 @@ impl Start {
 
         let mut config = RuntimeConfig::new(home, cwd, model);
         config.catalogue = catalogue;
-        config.reasoning = flags
-            .reasoning
-            .map(Into::into)
-            .or(settings.config.reasoning);
+        config.reasoning = flags.reasoning.or(settings.config.reasoning);
         config.system_prompt.clone_from(&flags.system_prompt);
         config.appended.clone_from(&flags.append_system_prompt);
         config.context_files = !flags.no_context_files;

@@ -2,7 +2,10 @@
 
 use std::{convert::Infallible, fmt, path::PathBuf};
 
-use clap::{Args, ValueEnum, ValueHint};
+use clap::{
+    Args, ValueEnum, ValueHint,
+    builder::{PossibleValue, PossibleValuesParser, TypedValueParser},
+};
 use zot_protocol::Reasoning;
 
 /// The mode to run in, the prompt, and the flags.
@@ -45,8 +48,8 @@ pub(crate) struct Flags {
     #[arg(long, value_name = "URL", value_hint = ValueHint::Url, help_heading = "Model")]
     pub(crate) base_url: Option<String>,
     /// How much the model reasons before it answers.
-    #[arg(long, value_name = "LEVEL", help_heading = "Model")]
-    pub(crate) reasoning: Option<ReasoningLevel>,
+    #[arg(long, value_name = "LEVEL", value_parser = reasoning_levels(), help_heading = "Model")]
+    pub(crate) reasoning: Option<Reasoning>,
     /// A file of scripted turns for the demo model, as JSON Lines.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Model")]
     pub(crate) script: Option<PathBuf>,
@@ -179,28 +182,16 @@ pub(crate) enum LogLevel {
     Debug,
 }
 
-/// How much a model reasons.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
-pub(crate) enum ReasoningLevel {
-    /// No reasoning, for models that allow it.
-    Off,
-    /// A little reasoning.
-    Low,
-    /// Some reasoning.
-    Medium,
-    /// A lot of reasoning.
-    High,
-}
-
-impl From<ReasoningLevel> for Reasoning {
-    fn from(level: ReasoningLevel) -> Self {
-        match level {
-            ReasoningLevel::Off => Self::Off,
-            ReasoningLevel::Low => Self::Low,
-            ReasoningLevel::Medium => Self::Medium,
-            ReasoningLevel::High => Self::High,
-        }
-    }
+/// The reasoning levels, with their descriptions for `--help`.
+fn reasoning_levels() -> impl TypedValueParser<Value = Reasoning> {
+    let levels = [
+        ("off", "No reasoning, for models that allow it"),
+        ("low", "A little reasoning"),
+        ("medium", "Some reasoning"),
+        ("high", "A lot of reasoning"),
+    ];
+    PossibleValuesParser::new(levels.map(|(name, about)| PossibleValue::new(name).help(about)))
+        .try_map(|name| serde_json::from_value(name.into()))
 }
 
 /// An API key from the command line. Its `Debug` output hides the key.

@@ -73,22 +73,7 @@ Examples:
     /// Fetches the newest commit of each ref and shows the old and the new commit. New permissions
     /// need your consent. Without a name, updates all installed extensions.
     #[command(after_help = "Examples:\n  zot ext update\n  zot ext update guard --yes")]
-    Update {
-        /// The extension, by name, directory name or path.
-        #[arg(add = ArgValueCompleter::new(complete::installed))]
-        name: Option<String>,
-        #[command(flatten)]
-        scoped: Scoped,
-        /// Accept new permissions without asking.
-        #[arg(long, short)]
-        yes: bool,
-        /// Discard local changes to the installed copy.
-        #[arg(long)]
-        force: bool,
-        /// Allow unencrypted http:// and git:// connections to other machines.
-        #[arg(long)]
-        allow_insecure: bool,
-    },
+    Update(Update),
     /// Show which extensions have updates, without installing them.
     #[command(after_help = "Example:\n  zot ext outdated")]
     Outdated {
@@ -120,6 +105,24 @@ pub(crate) struct Install {
     /// Do not ask for confirmation.
     #[arg(long, short)]
     pub(crate) yes: bool,
+    /// Allow unencrypted http:// and git:// connections to other machines.
+    #[arg(long)]
+    pub(crate) allow_insecure: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Update {
+    /// The extension, by name, directory name or path.
+    #[arg(add = ArgValueCompleter::new(complete::installed))]
+    pub(crate) name: Option<String>,
+    #[command(flatten)]
+    pub(crate) scoped: Scoped,
+    /// Accept new permissions without asking.
+    #[arg(long, short)]
+    pub(crate) yes: bool,
+    /// Discard local changes to the installed copy.
+    #[arg(long)]
+    pub(crate) force: bool,
     /// Allow unencrypted http:// and git:// connections to other machines.
     #[arg(long)]
     pub(crate) allow_insecure: bool,

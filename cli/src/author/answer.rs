@@ -76,7 +76,7 @@ fn print_result(result: &ToolResult) -> anyhow::Result<()> {
             Content::Image(image) => format!(
                 "[image {}, {}]",
                 clean::line(&image.mime_type),
-                size(&image.data)
+                output::bytes(decoded_len(&image.data))
             ),
             _ => "[unknown content]".to_owned(),
         };
@@ -93,15 +93,10 @@ fn print_result(result: &ToolResult) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Formats the decoded size of base64 data.
-fn size(data: &str) -> String {
+/// Returns the decoded length of base64 data.
+fn decoded_len(data: &str) -> u64 {
     let padding = data.bytes().rev().take_while(|&byte| byte == b'=').count();
-    let bytes = (data.len() / 4 * 3).saturating_sub(padding);
-    if bytes < 1024 {
-        format!("{bytes} bytes")
-    } else {
-        format!("{} KiB", bytes.div_ceil(1024))
-    }
+    (data.len() / 4 * 3).saturating_sub(padding) as u64
 }
 
 /// Prints text with exactly one newline at its end.
@@ -137,9 +132,10 @@ mod tests {
 
     #[test]
     fn an_image_shows_its_decoded_size() {
+        let size = |data: &str| output::bytes(decoded_len(data));
         assert_eq!(size(""), "0 bytes");
         assert_eq!(size("aGk="), "2 bytes");
         assert_eq!(size("aA=="), "1 bytes");
-        assert_eq!(size(&"AAAA".repeat(512)), "2 KiB");
+        assert_eq!(size(&"AAAA".repeat(512)), "1.5 KiB");
     }
 }

@@ -10,22 +10,12 @@ use zot_host::extension::discover::escape;
 use zot_protocol::is_builtin_command;
 
 pub(crate) use super::template::Language;
-use super::template::Names;
+use crate::args::New;
 
 /// The maximum length of a tool name that all providers accept.
 const MAX_TOOL_NAME: usize = 64;
 /// The suffix of the new extension's tool name; the tool counts words.
 const TOOL_SUFFIX: &str = "_words";
-
-/// The options of `zot ext new`.
-#[derive(Debug)]
-pub(crate) struct Request<'r> {
-    pub(crate) name: &'r str,
-    pub(crate) language: Language,
-    /// The directory of the `zot-sdk` crate, for Rust.
-    pub(crate) sdk: Option<&'r Path>,
-    pub(crate) cwd: &'r Path,
-}
 
 /// The extension that was created.
 #[derive(Debug)]
@@ -39,15 +29,10 @@ pub(crate) struct Created {
 }
 
 /// Writes the extension to a directory with its name.
-pub(crate) fn new(request: &Request<'_>) -> anyhow::Result<Created> {
-    let Request {
-        name,
-        language,
-        sdk,
-        cwd,
-    } = *request;
+pub(crate) fn new(args: &New, cwd: &Path) -> anyhow::Result<Created> {
+    let New { name, lang, sdk } = args;
     check_name(name)?;
-    if sdk.is_some() && language != Language::Rust {
+    if sdk.is_some() && *lang != Language::Rust {
         bail!("--sdk can only be used with --lang rust");
     }
     let sdk = match sdk {
@@ -55,15 +40,17 @@ pub(crate) fn new(request: &Request<'_>) -> anyhow::Result<Created> {
         None => format!("\"{}\"", env!("CARGO_PKG_VERSION")),
     };
     let command = command_of(name);
-    let files = language.files(&Names {
-        name,
-        command: &command,
-        tool: &tool_of(name),
-        package: &package_of(name),
-        sdk: &sdk,
-    });
+    let fillings = [
+        ("{{name}}", name.as_str()),
+        ("{{command}}", &command),
+        ("{{tool}}", &tool_of(name)),
+        ("{{package}}", &package_of(name)),
+        // A dependency, as a TOML value.
+        ("{{sdk}}", &sdk),
+    ];
+    let files = lang.files(&command, &fillings);
     write(&cwd.join(name), name, &files)?;
-    let missing = language
+    let missing = lang
         .needs()
         .iter()
         .copied()
@@ -99,35 +86,20 @@ fn command_of(name: &str) -> String {
 
 /// Replaces the characters that some providers do not accept in tool names, such as dots.
 fn tool_of(name: &str) -> String {
-    let mut tool: String = name
-        .chars()
-        .map(|char| {
-            if char.is_ascii_alphanumeric() {
-                char
-            } else {
-                '_'
-            }
-        })
-        .collect();
+    let mut tool = name.replace(is_special, "_");
     tool.truncate(MAX_TOOL_NAME - TOOL_SUFFIX.len());
     tool + TOOL_SUFFIX
 }
 
 /// Returns a package name that both cargo and npm accept.
 fn package_of(name: &str) -> String {
-    let plain: String = name
-        .to_ascii_lowercase()
-        .chars()
-        .map(|char| {
-            if char.is_ascii_alphanumeric() {
-                char
-            } else {
-                '-'
-            }
-        })
-        .collect();
+    let plain = name.to_ascii_lowercase().replace(is_special, "-");
     // The prefix avoids reserved names such as `test` and names that start with a digit.
     format!("zot-ext-{}", plain.trim_matches('-'))
+}
+
+fn is_special(char: char) -> bool {
+    !char.is_ascii_alphanumeric()
 }
 
 fn path_dependency(sdk: &Path, cwd: &Path) -> anyhow::Result<String> {

@@ -1,20 +1,15 @@
 //! Sends one request to one extension, with no other extensions and no agent.
 
-use std::{
-    path::Path,
-    sync::{Arc, Mutex, PoisonError},
-    time::Duration,
-};
+use std::{path::Path, sync::Arc};
 
 use anyhow::bail;
+use parking_lot::Mutex;
 use serde_json::Value;
 use zot_host::{
     Hooks, Host, HostError,
     extension::{Builtins, Launch, connection::Tap, discover::escape},
 };
-use zot_protocol::{
-    CommandResponse, FromExtension, NoteLevel, Object, OpenPanel, ToolResult, limits,
-};
+use zot_protocol::{CommandResponse, FromExtension, NoteLevel, Object, OpenPanel, ToolResult};
 
 use super::answer;
 use crate::{
@@ -74,12 +69,9 @@ pub(crate) fn ask(
 }
 
 fn start(launch: &Launch, cwd: &Path, observer: &Arc<Observer>) -> anyhow::Result<ShortLivedHost> {
-    let mut config = short_lived_host::config(cwd, &launch.home);
+    let mut config = short_lived_host::config(cwd, &launch.home, std::slice::from_ref(launch));
     // The extension runs alone, so no built-in can take its names.
     config.builtins = Builtins::default();
-    let hello = launch.manifest.timeouts.as_ref().and_then(|it| it.hello_ms);
-    let hello = hello.map_or(limits::HELLO, |ms| Duration::from_millis(ms.into()));
-    config.limits.startup = hello + limits::STARTUP;
     config.hooks = Arc::clone(observer) as Arc<dyn Hooks>;
     config.tap = Some(Arc::clone(observer) as Arc<dyn Tap>);
     ShortLivedHost::start(config)
@@ -109,8 +101,7 @@ async fn send(host: &Host, launch: Launch, ask: &OneRequest, mark: Mark) -> anyh
         }
     };
     answer.map_err(|error| match error {
-        HostError::NoSuchCommand(command) => no_such_command(host, &name, &command),
-        HostError::NoSuchTool(tool) => no_such_tool(host, &name, &tool),
+        HostError::NoSuchCommand(_) | HostError::NoSuchTool(_) => not_registered(host, &name, ask),
         error => anyhow::anyhow!(
             "{}\nhint: zot ext logs {name}",
             clean::text(&error.to_string())
@@ -138,40 +129,42 @@ fn not_started(name: &str, why: &str, mark: Mark, log: &Path) -> String {
     message
 }
 
-fn no_such_command(host: &Host, name: &str, command: &str) -> anyhow::Error {
+/// The error for a name that the extension has not registered. Lists the names it has, or says that
+/// the name is one of the other kind.
+fn not_registered(host: &Host, extension: &str, ask: &OneRequest) -> anyhow::Error {
     let registry = host.registry();
-    let command = escape::text(command);
-    let names: Vec<String> = registry
-        .commands()
-        .iter()
-        .map(|entry| format!("/{}", escape::text(&entry.name)))
-        .collect();
-    let hint = if registry.tool(&command).is_some() {
-        format!("{command} is a tool: zot ext call {name} {command} '{{…}}'")
-    } else if names.is_empty() {
-        "{name} has no commands".to_owned()
-    } else {
-        format!("available commands: {}", names.join(", "))
+    let (kind, slash, name, names, other) = match ask {
+        OneRequest::Command(name, _) => {
+            let names: Vec<&str> = registry.commands().iter().map(|it| &*it.name).collect();
+            let call = format!("{name} is a tool: zot ext call {extension} {name} '{{…}}'");
+            (
+                "command",
+                "/",
+                name,
+                names,
+                registry.tool(name).map(|_| call),
+            )
+        }
+        OneRequest::Tool(name, _) => {
+            let tools = registry.tools().iter();
+            let names: Vec<&str> = tools.map(|it| &*it.tool.frame.name).collect();
+            let run = format!("{name} is a command: zot ext run {extension} {name}");
+            ("tool", "", name, names, registry.command(name).map(|_| run))
+        }
     };
-    anyhow::anyhow!("{name} has no command `/{command}`\nhint: {hint}")
-}
-
-fn no_such_tool(host: &Host, name: &str, tool: &str) -> anyhow::Error {
-    let registry = host.registry();
-    let tool = escape::text(tool);
-    let names: Vec<String> = registry
-        .tools()
-        .iter()
-        .map(|entry| escape::text(&entry.tool.frame.name))
-        .collect();
-    let hint = if registry.command(&tool).is_some() {
-        format!("{tool} is a command: zot ext run {name} {tool}")
-    } else if names.is_empty() {
-        "{name} has no tools".to_owned()
-    } else {
-        format!("available tools: {}", names.join(", "))
+    let hint = match (other, names.is_empty()) {
+        (Some(other), _) => other,
+        (None, true) => format!("{extension} has no {kind}s"),
+        (None, false) => {
+            let names: Vec<String> = names.iter().map(|it| format!("{slash}{it}")).collect();
+            format!("available {kind}s: {}", names.join(", "))
+        }
     };
-    anyhow::anyhow!("{name} has no tool `{tool}`\nhint: {hint}")
+    anyhow::anyhow!(
+        "{extension} has no {kind} `{slash}{}`\nhint: {}",
+        escape::text(name),
+        escape::text(&hint)
+    )
 }
 
 /// Observes what the extension does besides its response.
@@ -187,10 +180,6 @@ struct Observed {
 }
 
 impl Observer {
-    fn observed(&self) -> std::sync::MutexGuard<'_, Observed> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Returns the response frame: as received, or else as the host built it.
     fn raw(&self, answer: &Answer) -> Value {
         let (id, made) = match answer {
@@ -203,14 +192,14 @@ impl Observer {
                 serde_json::to_value(FromExtension::from(result.clone())),
             ),
         };
-        let came = self.observed().answer.take();
+        let came = self.0.lock().answer.take();
         came.filter(|came| came["id"] == id.as_str())
             .unwrap_or_else(|| made.unwrap_or_default())
     }
 
     /// Prints the deferred errors, except those that `reported` already contains.
     fn print_errors(&self, reported: &str) {
-        for (extension, message) in std::mem::take(&mut self.observed().errors) {
+        for (extension, message) in std::mem::take(&mut self.0.lock().errors) {
             if !reported.contains(&message) {
                 note(&extension, NoteLevel::Error, &message);
             }
@@ -231,7 +220,7 @@ impl Hooks for Observer {
     fn note(&self, extension: &str, level: NoteLevel, message: &str) {
         let message = clean::line(message);
         match level {
-            NoteLevel::Error => self.observed().errors.push((extension.to_owned(), message)),
+            NoteLevel::Error => self.0.lock().errors.push((extension.to_owned(), message)),
             level => note(extension, level, &message),
         }
     }
@@ -253,7 +242,7 @@ impl Tap for Observer {
                 Some("command_response" | "tool_result")
             )
         {
-            self.observed().answer = Some(frame);
+            self.0.lock().answer = Some(frame);
         }
     }
 

@@ -13,7 +13,7 @@ use zot_host::{
 
 use crate::{
     output::{self, Style},
-    package::installed::{self, Installed, State},
+    package::installed::{self, Installed, LoadState},
 };
 
 /// Finds the extension that `zot` would start under that name, or the one in a directory.
@@ -31,7 +31,7 @@ pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launc
     if matching.is_empty() && has_manifest {
         return at(&dir, home);
     }
-    if let Some(it) = matching.iter().find(|it| it.state == State::Enabled) {
+    if let Some(it) = matching.iter().find(|it| it.state == LoadState::Enabled) {
         if has_manifest && dir.canonicalize().ok() != it.dir.canonicalize().ok() {
             output::note(Style::of_stderr().muted(format_args!(
                 "using the installed extension; use `./{given}` for the one in this directory"
@@ -45,14 +45,16 @@ pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launc
     };
     let (name, dir) = (escape::text(it.name()), escape::path(&it.dir));
     match &it.state {
-        State::Disabled => {
+        LoadState::Disabled => {
             bail!("{name} is disabled\nhint: zot ext enable {name}, or pass its directory: {dir}")
         }
-        State::Untrusted(why) => bail!(
+        LoadState::Untrusted(why) => bail!(
             "{name} comes from this project: {why}\nhint: if you trust it, pass its directory: {dir}"
         ),
-        State::Broken(why) => bail!("{name} cannot be started: {why}\nhint: zot ext doctor {name}"),
-        State::Shadowed(_) | State::Enabled => installed_at(it, home),
+        LoadState::Broken(why) => {
+            bail!("{name} cannot be started: {why}\nhint: zot ext doctor {name}")
+        }
+        LoadState::Shadowed(_) | LoadState::Enabled => installed_at(it, home),
     }
 }
 

@@ -59,35 +59,25 @@ const BASH: &[File] = files!("bash":
     "gitignore" => ".gitignore",
 );
 
-/// The values for the placeholders.
-#[derive(Debug)]
-pub(super) struct Names<'n> {
-    /// The name of the extension.
-    pub(super) name: &'n str,
-    /// The name of its command, without the slash.
-    pub(super) command: &'n str,
-    /// The name of its tool.
-    pub(super) tool: &'n str,
-    /// The name of its crate or npm package.
-    pub(super) package: &'n str,
-    /// The SDK dependency, as a TOML value.
-    pub(super) sdk: &'n str,
-}
-
 impl Language {
-    /// Returns the files of a new extension, with paths relative to its directory.
-    pub(super) fn files(self, names: &Names<'_>) -> Vec<(String, String)> {
+    /// Returns the files of a new extension, with paths relative to its directory. `fillings` are
+    /// the placeholders and their values.
+    pub(super) fn files(self, command: &str, fillings: &[(&str, &str)]) -> Vec<(String, String)> {
         let files = match self {
             Self::Rust => RUST,
             Self::Python => PYTHON,
             Self::Typescript => TYPESCRIPT,
             Self::Bash => BASH,
         };
-        let transcript = format!("conform/{}.zt.ndjson", names.command);
+        let fill = |text: &str| {
+            let fill_one = |text: String, (mark, value): &(&str, &str)| text.replace(mark, value);
+            fillings.iter().fold(text.to_owned(), fill_one)
+        };
+        let transcript = format!("conform/{command}.zt.ndjson");
         files
             .iter()
-            .map(|(path, text)| ((*path).to_owned(), names.fill(text)))
-            .chain([(transcript, names.fill(TRANSCRIPT))])
+            .map(|(path, text)| ((*path).to_owned(), fill(text)))
+            .chain([(transcript, fill(TRANSCRIPT))])
             .collect()
     }
 
@@ -105,38 +95,21 @@ impl Language {
     }
 }
 
-impl Names<'_> {
-    fn fill(&self, text: &str) -> String {
-        let fillings = [
-            ("{{name}}", self.name),
-            ("{{command}}", self.command),
-            ("{{tool}}", self.tool),
-            ("{{package}}", self.package),
-            ("{{sdk}}", self.sdk),
-        ];
-        fillings
-            .iter()
-            .fold(text.to_owned(), |text, (mark, filling)| {
-                text.replace(mark, filling)
-            })
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn templates_are_filled_in_and_manifests_are_valid() {
-        let names = Names {
-            name: "a.b",
-            command: "a.b",
-            tool: "a_b_words",
-            package: "a-b",
-            sdk: "\"0.1\"",
-        };
+        let fillings = [
+            ("{{name}}", "a.b"),
+            ("{{command}}", "a.b"),
+            ("{{tool}}", "a_b_words"),
+            ("{{package}}", "a-b"),
+            ("{{sdk}}", "\"0.1\""),
+        ];
         for language in Language::value_variants() {
-            for (path, text) in language.files(&names) {
+            for (path, text) in language.files("a.b", &fillings) {
                 assert!(!text.contains("{{"), "{language:?}: {path}");
                 if path == "extension.json" {
                     zot_protocol::validate::manifest(text.as_bytes()).expect("a valid manifest");

@@ -40,20 +40,7 @@ pub(super) fn run(command: Ext) -> anyhow::Result<()> {
         Ext::Adopt { which } => adopt::run(&context, &which),
         Ext::Enable { which } => enable::run(&context, &which, true),
         Ext::Disable { which } => enable::run(&context, &which, false),
-        Ext::Update {
-            name,
-            scoped,
-            yes,
-            force,
-            allow_insecure,
-        } => {
-            let options = crate::package::update::Options {
-                yes,
-                force,
-                allow_insecure,
-            };
-            update::run(&context, name.as_deref(), scoped.scope(), options)
-        }
+        Ext::Update(args) => update::run(&context, &args),
         Ext::Outdated { allow_insecure } => outdated::run(&context, allow_insecure),
         Ext::Logs(args) => logs::run(&context, &args),
         Ext::Doctor(args) => doctor::run(&context, &args),

@@ -53,15 +53,11 @@ pub(super) fn run(flags: &Flags) -> anyhow::Result<()> {
 /// Formats a token count the way people write it, such as `200k`.
 fn thousands(tokens: u64) -> String {
     match tokens {
-        1_000_000.. if tokens.is_multiple_of(100_000) => format!("{}M", decimal(tokens, 1_000_000)),
+        1_000_000.. if tokens.is_multiple_of(1_000_000) => format!("{}M", tokens / 1_000_000),
+        1_000_000.. if tokens.is_multiple_of(100_000) => {
+            format!("{}.{}M", tokens / 1_000_000, tokens / 100_000 % 10)
+        }
         1_000.. => format!("{}k", tokens / 1_000),
         _ => tokens.to_string(),
-    }
-}
-
-fn decimal(tokens: u64, unit: u64) -> String {
-    match tokens % unit * 10 / unit {
-        0 => (tokens / unit).to_string(),
-        tenth => format!("{}.{tenth}", tokens / unit),
     }
 }

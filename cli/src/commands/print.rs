@@ -85,34 +85,26 @@ impl Watcher {
             rpc::Event::AssistantMessage(message) => self.message = text_of(&message.content),
             rpc::Event::ToolCall(call) => {
                 let args = clean::json(&serde_json::Value::Object(call.args.clone()));
-                log_message(
-                    self.log_level,
-                    LogLevel::Debug,
-                    &format!("{} {args}", call.name),
-                );
+                self.log(LogLevel::Debug, &format!("{} {args}", call.name));
                 self.set_activity(format!("running {}", clean::line(&call.name)));
             }
             rpc::Event::ToolResult(result) => {
                 let status = result.status.as_ref().map_or("", |status| status.as_str());
-                log_message(
-                    self.log_level,
-                    LogLevel::Debug,
-                    &format!("{}: {status}", result.id),
-                );
+                self.log(LogLevel::Debug, &format!("{}: {status}", result.id));
             }
             rpc::Event::TurnEnd(end) if end.stop == StopReason::Length => {
                 let message = "the answer was truncated at the model's output limit";
-                log_message(self.log_level, LogLevel::Warn, message);
+                self.log(LogLevel::Warn, message);
             }
             rpc::Event::CompactDone(_) => {
-                log_message(
-                    self.log_level,
-                    LogLevel::Info,
-                    "the conversation was compacted",
-                );
+                self.log(LogLevel::Info, "the conversation was compacted");
             }
             _ => {}
         }
+    }
+
+    fn log(&self, level: LogLevel, message: &str) {
+        log_message(self.log_level, level, message);
     }
 
     fn set_activity(&self, what: String) {

@@ -2,10 +2,10 @@
 
 use std::{
     collections::HashMap,
-    sync::{Mutex, PoisonError},
     time::{Duration, Instant},
 };
 
+use parking_lot::Mutex;
 use serde::Deserialize;
 use zot_host::extension::connection::Tap;
 
@@ -40,15 +40,18 @@ impl Clock {
     }
 
     pub(super) fn of(&self, extension: &str) -> Times {
-        let times = self.times.lock().unwrap_or_else(PoisonError::into_inner);
-        times.get(extension).copied().unwrap_or_default()
+        self.times
+            .lock()
+            .get(extension)
+            .copied()
+            .unwrap_or_default()
     }
 }
 
 impl Tap for Clock {
     fn received(&self, extension: &str, line: &[u8]) {
         let now = self.start.elapsed();
-        let mut all = self.times.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut all = self.times.lock();
         let times = all.entry(extension.to_owned()).or_default();
         if times.ready.is_some() {
             return;

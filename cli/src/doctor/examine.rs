@@ -23,7 +23,7 @@ use super::{
 use crate::{
     clean,
     logs::Mark,
-    package::installed::{Installed, State},
+    package::installed::{Installed, LoadState},
     short_lived_host::{self, ShortLivedHost},
     spinner::with_spinner,
 };
@@ -59,7 +59,7 @@ pub(crate) fn examine(
     home: &Home,
 ) -> anyhow::Result<Vec<Diagnosis>> {
     let mut launches = Vec::new();
-    for it in all.iter().filter(|it| it.state == State::Enabled) {
+    for it in all.iter().filter(|it| it.state == LoadState::Enabled) {
         if let Some(manifest) = &it.manifest {
             let mut launch = Launch::new(manifest.clone(), &it.dir, home);
             launch.scope = it.store.scope;
@@ -77,7 +77,7 @@ pub(crate) fn examine(
 }
 
 fn started_of(it: &Installed, started: &mut BTreeMap<String, Started>) -> Option<Started> {
-    (it.state == State::Enabled).then(|| started.remove(it.name()))?
+    (it.state == LoadState::Enabled).then(|| started.remove(it.name()))?
 }
 
 /// Starts the extensions, watches them and stops them.
@@ -95,14 +95,8 @@ async fn start(
         .map(|name| (name.clone(), Mark::of(&home.log_of(&name))))
         .collect();
     let clock = Arc::new(Clock::start());
-    let mut config = short_lived_host::config(cwd, home);
+    let mut config = short_lived_host::config(cwd, home, &launches);
     config.tap = Some(Arc::clone(&clock) as Arc<dyn Tap>);
-    let hello = launches.iter().map(|launch| {
-        let timeouts = launch.manifest.timeouts.as_ref();
-        let ms = timeouts.and_then(|timeouts| timeouts.hello_ms);
-        ms.map_or(limits::HELLO, |ms| Duration::from_millis(ms.into()))
-    });
-    config.limits.startup = hello.max().unwrap_or(limits::HELLO) + limits::STARTUP;
     let running = ShortLivedHost::start(config)?;
     let watched = tokio::select! {
         biased;
@@ -183,17 +177,17 @@ fn diagnose(it: &Installed, home: &Home, started: Option<Started>) -> Diagnosis 
         stderr: Vec::new(),
     };
     match &it.state {
-        State::Enabled => {}
-        State::Disabled => {
+        LoadState::Enabled => {}
+        LoadState::Disabled => {
             let how = format!(
                 "disabled in its manifest; run `zot ext enable {}` to enable it",
                 it.name()
             );
             diagnosis.aside = Some(how);
         }
-        State::Shadowed(by) => diagnosis.aside = Some(by.clone()),
-        State::Untrusted(why) => diagnosis.aside = Some(why.clone()),
-        State::Broken(why) => diagnosis.problems.push(in_manifest(it, why)),
+        LoadState::Shadowed(by) => diagnosis.aside = Some(by.clone()),
+        LoadState::Untrusted(why) => diagnosis.aside = Some(why.clone()),
+        LoadState::Broken(why) => diagnosis.problems.push(in_manifest(it, why)),
     }
     if let Some(started) = started {
         add_results(&mut diagnosis, started, home);

@@ -10,15 +10,13 @@ use crate::clean;
 use super::{Diagnosis, Verdict, diagnosis::Problem};
 
 /// Formats the report as indented JSON, because people read it too.
-pub(crate) fn of(diagnoses: &[Diagnosis]) -> anyhow::Result<String> {
+pub(crate) fn of(diagnoses: &[Diagnosis]) -> String {
     let broken = diagnoses
         .iter()
         .filter(|it| it.verdict() == Verdict::Broken)
         .count();
     let extensions: Vec<Value> = diagnoses.iter().map(one).collect();
-    let report = json!({ "extensions": extensions, "broken": broken });
-    let text = serde_json::to_string_pretty(&report)?;
-    Ok(clean::escape_json(&text).into_owned())
+    clean::pretty_json(&json!({ "extensions": extensions, "broken": broken }))
 }
 
 fn one(it: &Diagnosis) -> Value {

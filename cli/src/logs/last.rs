@@ -1,4 +1,4 @@
-//! The last lines of a log.
+//! The last lines of a log, and what was added after them.
 
 use std::{
     fs::File,
@@ -71,6 +71,27 @@ fn start_of_last(text: &[u8], count: usize) -> usize {
     let body = text.strip_suffix(b"\n").unwrap_or(text);
     let mut ends = (0..body.len()).rev().filter(|&at| body[at] == b'\n');
     ends.nth(count - 1).map_or(0, |at| at + 1)
+}
+
+/// The end of a log at some point in time.
+#[derive(Debug)]
+pub(crate) struct Mark(Follower);
+
+impl Mark {
+    /// Marks the current end of the log. Treats an unreadable log as empty.
+    pub(crate) fn of(path: &Path) -> Self {
+        let end = last(path, 0).ok().flatten();
+        Self(end.map_or_else(|| Follower::from_start(path), |(_, follower)| follower))
+    }
+
+    /// The lines written since.
+    pub(crate) fn since(mut self) -> Vec<String> {
+        let text = self.0.more().unwrap_or_default();
+        String::from_utf8_lossy(&text)
+            .lines()
+            .map(ToOwned::to_owned)
+            .collect()
+    }
 }
 
 #[cfg(test)]

@@ -23,7 +23,7 @@ use super::{
     stage::{Stage, Writer},
     store::Store,
 };
-use crate::interrupt;
+use crate::{interrupt, output};
 
 /// A staged tree and its origin.
 #[derive(Debug)]
@@ -53,7 +53,7 @@ pub(crate) fn fetch(source: &Source, stage: &Stage<'_>) -> anyhow::Result<Fetche
                     ref_kind: clone.found.kind,
                     commit: clone.commit.to_string(),
                 },
-                notes: notes.into_iter().chain(clone.notes).collect(),
+                notes: notes.into_iter().chain(clone.found.note).collect(),
             })
         }
     }
@@ -125,7 +125,7 @@ fn write<O>(
 fn size<O>(contents: &Contents<O>) -> String {
     let files = contents.files();
     let s = if files == 1 { "" } else { "s" };
-    format!("{files} file{s}, {}", progress::bytes(contents.bytes()))
+    format!("{files} file{s}, {}", output::bytes(contents.bytes()))
 }
 
 /// Describes a ref, such as `tag v1`.

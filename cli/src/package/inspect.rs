@@ -2,7 +2,7 @@
 
 use std::{env, path::Path};
 
-use anyhow::{Context, bail};
+use anyhow::bail;
 use zot_host::extension::discover::{self, MANIFEST, escape};
 use zot_protocol::Manifest;
 
@@ -52,11 +52,6 @@ pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<
     Some(format!(
         "cannot be started yet: {why}\n  hint: if it needs to be built, build it and install that directory"
     ))
-}
-
-/// The digest of a staged tree.
-pub(crate) fn digest(tree: &Path) -> anyhow::Result<String> {
-    discover::digest(tree).context("cannot compute the digest of the staged package")
 }
 
 #[cfg(test)]

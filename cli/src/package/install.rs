@@ -6,7 +6,7 @@ use anyhow::{Context, bail};
 use zot_host::{
     extension::{
         DataOwner,
-        discover::{MANIFEST, escape},
+        discover::{self, MANIFEST, escape},
     },
     home::Home,
 };
@@ -25,33 +25,32 @@ use super::{
     store::Store,
     swap,
 };
-use crate::output::{self, Style};
+use crate::{
+    args::Install,
+    output::{self, Style},
+};
 
-/// The options of `zot ext install`.
+/// What to install, and where.
 #[derive(Debug)]
 pub(crate) struct Request<'r> {
-    pub(crate) source: &'r Source,
-    pub(crate) store: &'r Store,
+    pub(crate) args: &'r Install,
+    pub(crate) source: Source,
+    pub(crate) store: Store,
     pub(crate) home: &'r Home,
     pub(crate) cwd: &'r Path,
-    /// Replace an extension that has another source or local changes.
-    pub(crate) force: bool,
-    /// Do not ask for confirmation.
-    pub(crate) yes: bool,
-    pub(crate) allow_insecure: bool,
 }
 
 pub(crate) fn install(request: &Request<'_>) -> anyhow::Result<()> {
-    if !request.allow_insecure {
+    if !request.args.allow_insecure {
         request.source.require_secure()?;
     }
     // Fail before the fetch if the lock file is invalid.
-    LockFile::read(request.store)?;
-    let guard = Guard::take(request.store)?;
-    let stage = Stage::create(request.store, &guard)?;
-    let fetched = fetch::fetch(request.source, &stage)?;
-    let manifest =
-        inspect::manifest(&stage.tree()).with_context(|| cannot_install(&fetched.source))?;
+    LockFile::read(&request.store)?;
+    let guard = Guard::take(&request.store)?;
+    let stage = Stage::create(&request.store, &guard)?;
+    let fetched = fetch::fetch(&request.source, &stage)?;
+    let manifest = inspect::manifest(&stage.tree())
+        .with_context(|| format!("cannot install `{}`", fetched.source))?;
     let earlier = earlier(request, &manifest, &fetched.source)
         .with_context(|| format!("cannot install `{}`", manifest.name))?;
     output::line(&fetched.how)?;
@@ -73,7 +72,7 @@ pub(crate) fn install(request: &Request<'_>) -> anyhow::Result<()> {
         ))?;
     }
     if !is_same
-        && !request.yes
+        && !request.args.yes
         && output::is_interactive()
         && !output::confirm(&format!("install {}?", manifest.name))?
     {
@@ -113,7 +112,7 @@ fn offer_existing_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> 
         escape::path(&home.data_dir(name))
     ))?;
     let question = format!("give this data to the new {name}?");
-    if !request.yes && output::is_interactive() && output::confirm(&question)? {
+    if !request.args.yes && output::is_interactive() && output::confirm(&question)? {
         owner
             .adopt(home, name)
             .context("cannot change the owner of the data")?;
@@ -125,10 +124,6 @@ fn offer_existing_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> 
     ))
 }
 
-fn cannot_install(source: &LockedSource) -> String {
-    format!("cannot install `{source}`")
-}
-
 /// Returns the extension that would be replaced, or fails if it must not be.
 fn earlier(
     request: &Request<'_>,
@@ -137,7 +132,7 @@ fn earlier(
 ) -> anyhow::Result<Option<Installed>> {
     let mut earlier = None;
     for it in installed::all(request.cwd, request.home)? {
-        if it.store != *request.store {
+        if it.store != request.store {
             continue;
         }
         if it.dir_name == manifest.name {
@@ -153,7 +148,7 @@ fn earlier(
     let Some(it) = earlier else {
         return Ok(None);
     };
-    if request.force {
+    if request.args.force {
         return Ok(Some(it));
     }
     match &it.entry {
@@ -195,7 +190,8 @@ pub(super) fn entry(
     Ok(Entry {
         version: manifest.version.clone(),
         source,
-        digest: inspect::digest(&stage.tree())?,
+        digest: discover::digest(&stage.tree())
+            .context("cannot compute the digest of the staged package")?,
         enabled,
     })
 }

@@ -36,7 +36,7 @@ pub(crate) struct Installed {
     pub(crate) dir_name: String,
     /// `None` if the manifest is missing or invalid.
     pub(crate) manifest: Option<Manifest>,
-    pub(crate) state: State,
+    pub(crate) state: LoadState,
     /// The lock file entry; `None` if it was not installed by `zot ext install`.
     pub(crate) entry: Option<Entry>,
     /// The digest budget that all extensions of the project share.
@@ -45,7 +45,7 @@ pub(crate) struct Installed {
 
 /// Whether it is started, and if not, why.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum State {
+pub(crate) enum LoadState {
     Enabled,
     Disabled,
     /// By another extension with the same name.
@@ -56,7 +56,7 @@ pub(crate) enum State {
     Broken(String),
 }
 
-impl State {
+impl LoadState {
     /// The name of the state.
     pub(crate) fn word(&self) -> &'static str {
         match self {
@@ -109,7 +109,7 @@ impl Installed {
     /// Returns the data directory of an enabled extension and the owner of the default directory,
     /// if they differ.
     pub(crate) fn separate_data(&self, home: &Home) -> Option<(PathBuf, String)> {
-        if self.state != State::Enabled {
+        if self.state != LoadState::Enabled {
             return None;
         }
         let data = self.data_owner(home).data_dir(home, self.name());
@@ -177,24 +177,28 @@ fn all_with(
         }
         for refused in refused.iter().filter(|it| it.scope == store.scope) {
             if let Some(dir) = dir_of(refused, &store) {
-                add(dir, None, State::Broken(refused.reason.to_string()));
+                add(dir, None, LoadState::Broken(refused.reason.to_string()));
             }
         }
         for dir in &without_manifest {
             if dir.parent() == Some(&store.extensions()) {
-                add(dir, None, State::Broken(format!("{MANIFEST} not found")));
+                add(
+                    dir,
+                    None,
+                    LoadState::Broken(format!("{MANIFEST} not found")),
+                );
             }
         }
     }
     Ok(all)
 }
 
-fn state(decision: &Decision) -> State {
+fn state(decision: &Decision) -> LoadState {
     match decision {
-        Decision::Start => State::Enabled,
-        Decision::Disabled => State::Disabled,
-        Decision::Shadowed { by } => State::Shadowed(format!("by {by}")),
-        Decision::Untrusted(untrusted) => State::Untrusted(format!(
+        Decision::Start => LoadState::Enabled,
+        Decision::Disabled => LoadState::Disabled,
+        Decision::Shadowed { by } => LoadState::Shadowed(format!("by {by}")),
+        Decision::Untrusted(untrusted) => LoadState::Untrusted(format!(
             "{untrusted}; zot asks for approval when it first starts here"
         )),
     }

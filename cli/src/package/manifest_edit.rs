@@ -1,6 +1,7 @@
 //! Sets `enabled` in a manifest, and leaves everything else as its author wrote it.
 
 use anyhow::bail;
+use serde::{Deserialize, de::IgnoredAny};
 use zot_protocol::validate;
 
 /// Returns the manifest with `enabled` set.
@@ -54,7 +55,6 @@ struct Last {
 
 /// Finds the fields of an object. The text must be valid JSON.
 fn top_level(text: &str) -> Option<Object> {
-    let bytes = text.as_bytes();
     let mut at = text.find('{')? + 1;
     let mut found = Object {
         value: None,
@@ -62,17 +62,16 @@ fn top_level(text: &str) -> Option<Object> {
         last: None,
     };
     loop {
-        at = skip(bytes, at, |byte| byte.is_ascii_whitespace() || byte == b',');
-        if bytes.get(at)? == &b'}' {
+        at = skip(text, at, ',');
+        if text[at..].starts_with('}') {
             found.end = at;
             return Some(found);
         }
         let key = at;
-        at = skip_value(bytes, at)?;
-        let name: String = serde_json::from_str(&text[key..at]).ok()?;
-        at = skip(bytes, at, |byte| byte.is_ascii_whitespace() || byte == b':');
+        let name: String = next(text, &mut at)?;
+        at = skip(text, at, ':');
         let value = at;
-        at = skip_value(bytes, at)?;
+        let _: IgnoredAny = next(text, &mut at)?;
         if name == "enabled" {
             found.value = Some((value, at));
         }
@@ -80,43 +79,18 @@ fn top_level(text: &str) -> Option<Object> {
     }
 }
 
-fn skip(bytes: &[u8], mut at: usize, is_skipped: impl Fn(u8) -> bool) -> usize {
-    while bytes.get(at).is_some_and(|byte| is_skipped(*byte)) {
-        at += 1;
-    }
-    at
+/// Skips whitespace and separators.
+fn skip(text: &str, at: usize, separator: char) -> usize {
+    let is_skipped = |char: char| char.is_ascii_whitespace() || char == separator;
+    text.len() - text[at..].trim_start_matches(is_skipped).len()
 }
 
-/// Returns the end of the value that starts at `at`.
-fn skip_value(bytes: &[u8], mut at: usize) -> Option<usize> {
-    let mut depth = 0_usize;
-    loop {
-        match bytes.get(at)? {
-            b'"' => {
-                at += 1;
-                while *bytes.get(at)? != b'"' {
-                    at += if bytes[at] == b'\\' { 2 } else { 1 };
-                }
-                at += 1;
-            }
-            b'{' | b'[' => {
-                depth += 1;
-                at += 1;
-            }
-            b'}' | b']' => {
-                depth = depth.checked_sub(1)?;
-                at += 1;
-            }
-            _ if depth == 0 => {
-                let ends = |byte: u8| !(byte.is_ascii_whitespace() || b",}]".contains(&byte));
-                at = skip(bytes, at, ends);
-            }
-            _ => at += 1,
-        }
-        if depth == 0 {
-            return Some(at);
-        }
-    }
+/// Parses the next value and advances `at` past it.
+fn next<'t, T: Deserialize<'t>>(text: &'t str, at: &mut usize) -> Option<T> {
+    let mut values = serde_json::Deserializer::from_str(&text[*at..]).into_iter();
+    let value = values.next()?.ok()?;
+    *at += values.byte_offset();
+    Some(value)
 }
 
 #[cfg(test)]

@@ -193,7 +193,7 @@ impl Writer {
     /// Syncs everything to disk.
     pub(crate) fn finish(self) -> anyhow::Result<()> {
         let done = if self.sync_each {
-            sync_directories(&self.root)
+            sync_tree(&self.root, false)
         } else {
             sync_all(&self.root)
         };
@@ -205,11 +205,15 @@ fn cannot_write(path: &str) -> String {
     format!("cannot write `{}`", escape::text(path))
 }
 
-fn sync_directories(path: &Path) -> io::Result<()> {
+/// Syncs the directories of a tree, and with `files` also its files.
+fn sync_tree(path: &Path, files: bool) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            sync_directories(&entry.path())?;
+        let kind = entry.file_type()?;
+        if kind.is_dir() {
+            sync_tree(&entry.path(), files)?;
+        } else if files && kind.is_file() {
+            File::open(entry.path())?.sync_all()?;
         }
     }
     File::open(path)?.sync_all()
@@ -222,14 +226,5 @@ fn sync_all(path: &Path) -> io::Result<()> {
 
 #[cfg(not(target_os = "linux"))]
 fn sync_all(path: &Path) -> io::Result<()> {
-    for entry in fs::read_dir(path)? {
-        let entry = entry?;
-        let kind = entry.file_type()?;
-        if kind.is_dir() {
-            sync_all(&entry.path())?;
-        } else if kind.is_file() {
-            File::open(entry.path())?.sync_all()?;
-        }
-    }
-    File::open(path)?.sync_all()
+    sync_tree(path, true)
 }

@@ -11,7 +11,7 @@ use zot_host::extension::discover::{self, MANIFEST, MANIFEST_BYTES, escape};
 
 use super::{
     guard::Guard,
-    installed::{Installed, State},
+    installed::{Installed, LoadState},
     journal::Journal,
     lock_file::LockFile,
     manifest_edit,
@@ -25,7 +25,7 @@ pub(crate) fn set_enabled(it: &Installed, enabled: bool) -> anyhow::Result<bool>
     let cannot = || format!("cannot change `{}`", escape::path(&path));
     let Some(manifest) = &it.manifest else {
         let why = match &it.state {
-            State::Broken(why) => why.as_str(),
+            LoadState::Broken(why) => why.as_str(),
             _ => "cannot read its manifest",
         };
         bail!("`{}`: {why}", escape::path(&path));

@@ -17,21 +17,11 @@ use super::{
     stage::Stage,
     swap,
 };
-use crate::output;
-
-/// The options of `zot ext update`.
-#[derive(Debug, Clone, Copy)]
-pub(crate) struct Options {
-    /// Accept new permissions without asking.
-    pub(crate) yes: bool,
-    /// Discard local changes.
-    pub(crate) force: bool,
-    pub(crate) allow_insecure: bool,
-}
+use crate::{args::Update, output};
 
 /// How an installed extension compares to its source.
 #[derive(Debug, PartialEq, Eq)]
-pub(crate) enum Status {
+pub(crate) enum UpdateStatus {
     /// At the newest commit.
     Current(String),
     /// Another commit is available.
@@ -46,9 +36,13 @@ pub(crate) enum Status {
 }
 
 /// Asks the source for its newest commit, without fetching it.
-pub(crate) fn status(it: &Installed, cwd: &Path, allow_insecure: bool) -> anyhow::Result<Status> {
+pub(crate) fn status(
+    it: &Installed,
+    cwd: &Path,
+    allow_insecure: bool,
+) -> anyhow::Result<UpdateStatus> {
     let Some(entry) = &it.entry else {
-        return Ok(Status::NotUpdatable(match it.link_target() {
+        return Ok(UpdateStatus::NotUpdatable(match it.link_target() {
             Some(target) => format!("a link to {}", escape::path(&target)),
             None => "not installed by `zot ext install`".to_owned(),
         }));
@@ -60,13 +54,16 @@ pub(crate) fn status(it: &Installed, cwd: &Path, allow_insecure: bool) -> anyhow
         ..
     } = &entry.source
     else {
-        return Ok(Status::NotUpdatable(format!(
+        return Ok(UpdateStatus::NotUpdatable(format!(
             "a copy; run `zot ext install {}` to copy it again",
             entry.source
         )));
     };
     if *ref_kind == RefKind::Commit {
-        return Ok(Status::NotUpdatable(format!("pinned to {}", short(commit))));
+        return Ok(UpdateStatus::NotUpdatable(format!(
+            "pinned to {}",
+            short(commit)
+        )));
     }
     let source = source_of(&entry.source, cwd)?;
     if !allow_insecure {
@@ -79,9 +76,9 @@ pub(crate) fn status(it: &Installed, cwd: &Path, allow_insecure: bool) -> anyhow
         .with_context(|| format!("cannot list the refs of `{url}`"))?
         .unwrap_or_default();
     if newest == *commit {
-        return Ok(Status::Current(commit.clone()));
+        return Ok(UpdateStatus::Current(commit.clone()));
     }
-    Ok(Status::Behind {
+    Ok(UpdateStatus::Behind {
         old: commit.clone(),
         new: newest,
         moved_tag: wanted.clone().filter(|_| *ref_kind == RefKind::Tag),
@@ -97,17 +94,17 @@ fn source_of(locked: &LockedSource, cwd: &Path) -> anyhow::Result<Source> {
 }
 
 /// Updates an extension to the newest commit of its ref, and shows what changes.
-pub(crate) fn update(it: &Installed, cwd: &Path, options: Options) -> anyhow::Result<()> {
+pub(crate) fn update(it: &Installed, cwd: &Path, args: &Update) -> anyhow::Result<()> {
     let name = it.name();
-    let (old, moved_tag) = match status(it, cwd, options.allow_insecure)? {
-        Status::NotUpdatable(why) => return output::line(format_args!("– {name}: {why}")),
-        Status::Current(commit) => {
+    let (old, moved_tag) = match status(it, cwd, args.allow_insecure)? {
+        UpdateStatus::NotUpdatable(why) => return output::line(format_args!("– {name}: {why}")),
+        UpdateStatus::Current(commit) => {
             let commit = short(&commit);
             return output::line(format_args!("✓ {name} is up to date ({commit})"));
         }
-        Status::Behind { old, moved_tag, .. } => (old, moved_tag),
+        UpdateStatus::Behind { old, moved_tag, .. } => (old, moved_tag),
     };
-    if it.is_changed() == Some(true) && !options.force {
+    if it.is_changed() == Some(true) && !args.force {
         bail!(
             "`{}` has local changes\nhint: use --force to discard them",
             escape::path(&it.dir)
@@ -160,7 +157,7 @@ pub(crate) fn update(it: &Installed, cwd: &Path, options: Options) -> anyhow::Re
     };
     let change = PermissionChange::between(before, manifest.permissions.as_ref());
     install::show_change(&change)?;
-    if change.widens() && !options.yes {
+    if change.widens() && !args.yes {
         if !output::is_interactive() {
             bail!("the new version needs more permissions\nhint: use --yes to accept them");
         }

@@ -219,7 +219,7 @@ impl Driver {
         };
         let mut next = event;
         while let Some(event) = next {
-            // NoteQueue that extensions have sent before it go first.
+            // Notes that extensions have sent before it go first.
             while !self.output.is_full()
                 && let Some(note) = self.notes.take()
             {

@@ -6,26 +6,25 @@ mod models;
 mod project_trust;
 mod sessions;
 
-use std::{collections::HashMap, path::PathBuf, sync::Arc, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use anyhow::Context;
 use tokio::{
     signal::unix::{Signal, SignalKind, signal},
-    sync::{Notify, mpsc, oneshot, watch},
+    sync::{Notify, mpsc, watch},
     task::{AbortHandle, JoinHandle},
     time::Instant,
 };
 use zot_host::{
-    Confirmed, EventStream, Runtime, RuntimeConfig, RuntimeError,
+    EventStream, Runtime, RuntimeConfig, RuntimeError,
     extension::{Registry, discover::TrustProject},
     home::Home,
     provider::{Catalogue, Wanted},
 };
 use zot_process::{Orphans, Spawner, Subreaper};
-use zot_protocol::limits;
 
 use super::{
-    bridge::{Bridge, HostMessage},
+    bridge::Bridge,
     editor::history::History,
     message::{AfterTrust, Effect, Message},
     state::{Command, Item, Level, State, Status},
@@ -35,9 +34,8 @@ use super::{
     view,
 };
 use crate::{
-    agent::{Record, Signals, Start, headless::exit_now},
+    agent::{Record, Signals, Start, headless::shut_down},
     exit::Exit,
-    spinner::with_spinner,
 };
 
 /// Sixty frames a second.
@@ -62,8 +60,6 @@ struct App {
     registry: Option<watch::Receiver<Arc<Registry>>>,
     trust: TrustProject,
     events: Option<EventStream>,
-    /// Reply channels of the pending confirmations, by question number.
-    questions: HashMap<u64, oneshot::Sender<Confirmed>>,
     command: Option<AbortHandle>,
     pick_session: bool,
     /// Whether anything changed since the last frame.
@@ -206,7 +202,6 @@ impl App {
             runtime: None,
             registry: None,
             events: None,
-            questions: HashMap::new(),
             command: None,
             pick_session,
             dirty: false,
@@ -317,19 +312,6 @@ impl App {
             self.event(Some(event));
         }
         for message in self.bridge.take() {
-            if let HostMessage::Confirm(question) = message {
-                self.questions.insert(question.number, question.answer);
-                self.dispatch(Message::ConfirmTool {
-                    number: question.number,
-                    caller: question.caller,
-                    tool: question.tool,
-                    args: question.args,
-                });
-                continue;
-            }
-            if let HostMessage::Withdrawn(number) = message {
-                self.questions.remove(&number);
-            }
             self.dispatch(Message::Host(message));
         }
     }
@@ -406,25 +388,17 @@ impl App {
             self.draw();
         }
         self.terminal.leave();
-        let ending = async {
+        let closing = async {
             if let Some(starting) = self.starting.take() {
                 self.runtime = starting.await.ok().and_then(Result::ok);
             }
-            // Dropping a reply channel answers "no".
-            self.questions.clear();
+            self.bridge.refuse_all();
             drop(self.events.take());
             if let Some(runtime) = &self.runtime {
                 runtime.close().await;
             }
-            if let Some(reaper) = &reaper {
-                reaper.sweep(limits::TERM_GRACE).await;
-            }
         };
-        tokio::select! {
-            biased;
-            () = with_spinner(|| "stopping extensions".to_owned(), ending) => {}
-            code = signals.next() => exit_now(reaper.as_ref(), code).await,
-        }
+        shut_down(closing, reaper.as_ref(), &mut signals).await;
         if let Some(record) = record {
             for path in record.finish()? {
                 let path = zot_host::extension::discover::escape::path(&path);

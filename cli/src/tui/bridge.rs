@@ -3,21 +3,19 @@
 //! the last twenty and a count.
 
 use std::{
-    collections::VecDeque,
+    collections::{HashMap, VecDeque},
     pin::Pin,
-    sync::{
-        Mutex, MutexGuard, PoisonError,
-        atomic::{AtomicBool, AtomicU64, Ordering},
-    },
+    sync::atomic::{AtomicBool, AtomicU64, Ordering},
 };
 
+use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
 use zot_host::{Confirmed, Hooks};
 use zot_protocol::{
     NoteLevel, Object, OpenPanel, PanelClose, PanelId, PanelRender, ToolStatus, limits, rpc,
 };
 
-use super::state::Panel;
+use super::state::{Panel, ToolGrant};
 
 /// Number of notes that are shown per extension.
 pub(crate) const MAX_NOTES: usize = 20;
@@ -56,7 +54,12 @@ pub(crate) enum HostMessage {
     },
     /// Prompts from an extension were dropped because they were too many or too large.
     SubmitsDropped(String),
-    Confirm(ConfirmRequest),
+    /// A tool call needs confirmation; see [`Bridge::answer`].
+    Confirm {
+        number: u64,
+        grant: ToolGrant,
+        args: Object,
+    },
     /// The question with this number no longer needs an answer.
     Withdrawn(u64),
 }
@@ -83,17 +86,6 @@ impl HostMessage {
     }
 }
 
-/// Asks whether a tool call may run.
-#[derive(Debug)]
-pub(crate) struct ConfirmRequest {
-    pub(crate) number: u64,
-    /// The extension that makes the call, or `None` for the model.
-    pub(crate) caller: Option<String>,
-    pub(crate) tool: String,
-    pub(crate) args: Object,
-    pub(crate) answer: oneshot::Sender<Confirmed>,
-}
-
 /// The hooks of the interactive agent.
 #[derive(Debug, Default)]
 pub(crate) struct Bridge {
@@ -101,7 +93,9 @@ pub(crate) struct Bridge {
     arrived: Notify,
     /// Whether tool calls need confirmation.
     confirm: AtomicBool,
-    questions: AtomicU64,
+    next_question: AtomicU64,
+    /// Reply channels of the pending confirmations, by question number.
+    questions: Mutex<HashMap<u64, oneshot::Sender<Confirmed>>>,
 }
 
 impl Bridge {
@@ -118,6 +112,19 @@ impl Bridge {
         self.confirm.store(confirm, Ordering::SeqCst);
     }
 
+    /// Answers a confirmation that is still pending.
+    pub(crate) fn answer(&self, number: u64, yes: bool) {
+        if let Some(answer) = self.questions.lock().remove(&number) {
+            let _ = answer.send(if yes { Confirmed::Yes } else { Confirmed::No });
+        }
+    }
+
+    /// Answers "no" to all pending confirmations.
+    pub(crate) fn refuse_all(&self) {
+        // Dropping a reply channel answers "no".
+        self.questions.lock().clear();
+    }
+
     /// Waits until a message has been queued.
     pub(crate) async fn arrived(&self) {
         self.arrived.notified().await;
@@ -125,22 +132,18 @@ impl Bridge {
 
     /// Takes all queued messages.
     pub(crate) fn take(&self) -> VecDeque<HostMessage> {
-        std::mem::take(&mut *self.queue())
-    }
-
-    fn queue(&self) -> MutexGuard<'_, VecDeque<HostMessage>> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
+        std::mem::take(&mut *self.queue.lock())
     }
 
     fn push(&self, message: HostMessage) {
-        self.queue().push_back(message);
+        self.queue.lock().push_back(message);
         self.arrived.notify_one();
     }
 
     /// Queues a panel message. Over the limits, drops the oldest panel messages of that extension.
     fn push_panel(&self, extension: &str, message: HostMessage) {
         {
-            let mut queue = self.queue();
+            let mut queue = self.queue.lock();
             queue.push_back(message);
             let (mut count, mut bytes) = (0, 0);
             // Walk from the newest, keeping messages until a limit is reached.
@@ -160,17 +163,9 @@ impl Bridge {
 
     /// Drops queued panel messages of an extension: those for `id`, or all.
     fn drop_panels(&self, extension: &str, id: Option<&PanelId>) {
-        self.queue().retain(|message| match message {
-            HostMessage::OpenPanel(by, open) => {
-                by != extension || id.is_some_and(|id| open.panel.id != *id)
-            }
-            HostMessage::RenderPanel(by, render) => {
-                by != extension || id.is_some_and(|id| render.panel_id != *id)
-            }
-            HostMessage::ClosePanel(by, close) => {
-                by != extension || id.is_some_and(|id| close.panel_id != *id)
-            }
-            _ => true,
+        self.queue.lock().retain(|message| match message.panel() {
+            Some((by, panel)) => by != extension || id.is_some_and(|id| panel != id),
+            None => true,
         });
     }
 
@@ -178,8 +173,8 @@ impl Bridge {
     /// and counts the oldest one.
     fn push_bounded(&self, extension: &str, message: HostMessage) {
         {
-            let mut queue = self.queue();
-            let same = |it: &HostMessage| it.is_bounded() && it.extension() == Some(extension);
+            let mut queue = self.queue.lock();
+            let same = |it: &HostMessage| it.sent_freely_by() == Some(extension);
             if queue.iter().filter(|it| same(it)).count() >= MAX_NOTES
                 && let Some(oldest) = queue.iter().position(same)
             {
@@ -206,20 +201,22 @@ impl Bridge {
 }
 
 impl HostMessage {
-    /// Reports whether an extension can send this kind of message without limit.
-    fn is_bounded(&self) -> bool {
-        matches!(
-            self,
-            Self::Note { .. } | Self::ToolCalled(_) | Self::ToolCallEnded(_)
-        )
-    }
-
-    /// Returns the extension of a bounded message.
-    fn extension(&self) -> Option<&str> {
+    /// Returns the extension of a message that it can send without limit.
+    fn sent_freely_by(&self) -> Option<&str> {
         match self {
             Self::Note { extension, .. } => Some(extension),
             Self::ToolCalled(call) => Some(&call.extension),
             Self::ToolCallEnded(result) => Some(&result.extension),
+            _ => None,
+        }
+    }
+
+    /// Returns the extension and the panel of a panel message.
+    fn panel(&self) -> Option<(&str, &PanelId)> {
+        match self {
+            Self::OpenPanel(by, open) => Some((by, &open.panel.id)),
+            Self::RenderPanel(by, render) => Some((by, &render.panel_id)),
+            Self::ClosePanel(by, close) => Some((by, &close.panel_id)),
             _ => None,
         }
     }
@@ -250,7 +247,7 @@ impl Hooks for Bridge {
     fn notice(&self, level: NoteLevel, message: &str) {
         let is_notice = |message: &HostMessage| matches!(message, HostMessage::Notice(..));
         {
-            let mut queue = self.queue();
+            let mut queue = self.queue.lock();
             if queue.iter().filter(|message| is_notice(message)).count() >= MAX_NOTICES
                 && let Some(oldest) = queue.iter().position(is_notice)
             {
@@ -262,7 +259,7 @@ impl Hooks for Bridge {
 
     fn clear_notes(&self, extension: &str) {
         {
-            let mut queue = self.queue();
+            let mut queue = self.queue.lock();
             queue.retain(|message| match message {
                 HostMessage::Note { extension: by, .. }
                 | HostMessage::Skipped { extension: by, .. }
@@ -298,7 +295,7 @@ impl Hooks for Bridge {
         );
         // Absent fields stay unchanged, so only a complete update replaces a queued one.
         if render.title.is_some() && render.lines.is_some() && render.footer.is_some() {
-            self.queue().retain(|message| {
+            self.queue.lock().retain(|message| {
                 !matches!(message, HostMessage::RenderPanel(by, it) if by == extension && it.panel_id == render.panel_id)
             });
         }
@@ -324,7 +321,7 @@ impl Hooks for Bridge {
     fn submit(&self, extension: &str, text: &str) {
         let extension = extension.to_owned();
         {
-            let mut queue = self.queue();
+            let mut queue = self.queue.lock();
             let waiting = queue
                 .iter()
                 .filter(|message| matches!(message, HostMessage::Submit { .. }))
@@ -351,15 +348,17 @@ impl Hooks for Bridge {
             return Box::pin(std::future::ready(Confirmed::Yes));
         }
         Box::pin(async move {
-            let number = self.questions.fetch_add(1, Ordering::SeqCst);
+            let number = self.next_question.fetch_add(1, Ordering::SeqCst);
             let (answer, answered) = oneshot::channel();
-            self.push(HostMessage::Confirm(ConfirmRequest {
+            self.questions.lock().insert(number, answer);
+            self.push(HostMessage::Confirm {
                 number,
-                caller: caller.map(str::to_owned),
-                tool: tool.to_owned(),
+                grant: ToolGrant {
+                    caller: caller.map(str::to_owned),
+                    tool: tool.to_owned(),
+                },
                 args: args.clone(),
-                answer,
-            }));
+            });
             let _withdraw = WithdrawOnDrop {
                 bridge: self,
                 number,
@@ -378,6 +377,7 @@ struct WithdrawOnDrop<'b> {
 
 impl Drop for WithdrawOnDrop<'_> {
     fn drop(&mut self) {
+        self.bridge.questions.lock().remove(&self.number);
         self.bridge.push(HostMessage::Withdrawn(self.number));
     }
 }

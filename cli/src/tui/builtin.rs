@@ -1,9 +1,10 @@
 //! The built-in slash commands.
 
+use clap::ValueEnum;
 use zot_protocol::BUILTIN_COMMANDS;
 
-/// In the order of [`BUILTIN_COMMANDS`].
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A command, in the order of [`BUILTIN_COMMANDS`]. `ValueEnum` provides the list of all commands.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Builtin {
     Help,
     Model,
@@ -23,28 +24,9 @@ pub(crate) enum Builtin {
 }
 
 impl Builtin {
-    /// All commands, in display order.
-    pub(crate) const ALL: [Self; 15] = [
-        Self::Help,
-        Self::Model,
-        Self::Clear,
-        Self::Compact,
-        Self::Sessions,
-        Self::Session,
-        Self::Skills,
-        Self::ReloadExt,
-        Self::Ext,
-        Self::Login,
-        Self::Logout,
-        Self::Jail,
-        Self::Unjail,
-        Self::Yolo,
-        Self::Exit,
-    ];
-
     /// Finds a command by name, ignoring case.
     pub(crate) fn of(name: &str) -> Option<Self> {
-        let mut all = Self::ALL.into_iter();
+        let mut all = Self::value_variants().iter().copied();
         all.find(|builtin| builtin.name().eq_ignore_ascii_case(name))
     }
 
@@ -94,12 +76,12 @@ impl Builtin {
 
 #[cfg(test)]
 mod tests {
-    use super::Builtin;
+    use super::*;
 
     #[test]
     fn the_order_is_that_of_the_protocols_list() {
-        let order = Builtin::ALL.map(|builtin| builtin as usize);
-        assert!(order.is_sorted());
+        let named = |(name, _): (&str, _)| Builtin::from_str(name, false).map(|it| it as usize);
+        assert_eq!(BUILTIN_COMMANDS.map(named), std::array::from_fn(Ok));
         assert_eq!(Builtin::of("reload-ext"), Some(Builtin::ReloadExt));
         assert_eq!(Builtin::of("EXIT"), Some(Builtin::Exit));
     }

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use ratatui::{crossterm::event::KeyEvent, layout::Size};
-use zot_host::provider::ApiKey;
+use zot_host::provider::{ApiKey, Model};
 use zot_protocol::{
-    CommandResponse, Object, PanelClose, PanelKey, PanelResize,
+    CommandResponse, PanelClose, PanelKey, PanelResize,
     rpc::{self, ExtensionInfo},
 };
 
@@ -27,13 +27,6 @@ pub(crate) enum Message {
     Ended,
     /// A message from an extension, or from the host about one.
     Host(HostMessage),
-    /// A tool call needs confirmation.
-    ConfirmTool {
-        number: u64,
-        caller: Option<String>,
-        tool: String,
-        args: Object,
-    },
     /// Project extensions that the user has not decided about.
     Untrusted(Vec<UntrustedExtension>, AfterTrust),
     Started(Box<Conversation>),
@@ -60,7 +53,7 @@ pub(crate) enum EffectResult {
     /// A notice for the user.
     Notice(Level, String),
     /// The model has changed.
-    Model(CurrentModel),
+    Model(Box<Model>),
     /// The conversation was replaced.
     Conversation(Box<Conversation>),
     /// Choices for a picker.
@@ -73,19 +66,12 @@ pub(crate) enum EffectResult {
     Print(Item),
 }
 
-#[derive(Debug, Clone)]
-pub(crate) struct CurrentModel {
-    pub(crate) provider: String,
-    pub(crate) id: String,
-    pub(crate) window: u64,
-}
-
 /// A conversation that replaces the current one.
 pub(crate) struct Conversation {
     /// The text of the divider; empty for none.
     pub(crate) title: String,
     pub(crate) items: Vec<Item>,
-    pub(crate) model: CurrentModel,
+    pub(crate) model: Model,
     pub(crate) used: u64,
     pub(crate) jailed: bool,
 }

@@ -14,6 +14,7 @@ use std::{
 };
 
 use ratatui::layout::Size;
+use zot_host::extension::stats::Stats;
 use zot_protocol::{Object, limits, rpc::ExtensionInfo};
 
 use super::{
@@ -245,12 +246,7 @@ pub(crate) struct UntrustedExtension {
 #[derive(Debug, Clone)]
 pub(crate) struct ExtensionView {
     pub(crate) info: ExtensionInfo,
-    pub(crate) requests: u64,
-    pub(crate) blocked: u64,
-    pub(crate) rewritten: u64,
-    pub(crate) failed: u64,
-    pub(crate) median: Option<Duration>,
-    pub(crate) worst: Duration,
+    pub(crate) stats: Stats,
     /// The last lines of its log.
     pub(crate) log: Vec<String>,
 }
@@ -310,6 +306,14 @@ impl State {
     /// Reports whether a prompt has to wait.
     pub(crate) fn is_busy(&self) -> bool {
         !self.ready || self.turn.is_some() || self.activity.is_some()
+    }
+
+    /// Shows a spinner for an activity that keeps the agent busy.
+    pub(crate) fn begin(&mut self, label: &str) {
+        self.activity = Some(Activity {
+            label: label.to_owned(),
+            since: self.now,
+        });
     }
 
     /// Returns when a question that appears now may be answered.

@@ -22,5 +22,3 @@ pub(crate) use wrap::{plain, rows, tidy, wrap, wrap_between};
 mod markdown_tests;
 #[cfg(test)]
 pub(crate) mod tests;
-#[cfg(test)]
-mod timings;

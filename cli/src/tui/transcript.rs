@@ -9,7 +9,7 @@ use zot_protocol::{
 };
 
 use super::{
-    message::{Conversation, CurrentModel},
+    message::Conversation,
     state::{FinishedCall, Item},
     update::block_text,
 };
@@ -21,8 +21,6 @@ const MAX_MESSAGES: usize = 50;
 /// Returns the current conversation of a runtime.
 pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation {
     let messages = runtime.messages().await;
-    let model = runtime.model().await;
-    let context = runtime.context().await;
     let from = first_shown(&messages);
     let mut items = Vec::new();
     if !messages.is_empty() {
@@ -42,12 +40,8 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
     Conversation {
         title,
         items,
-        model: CurrentModel {
-            provider: model.provider,
-            id: model.id,
-            window: context.window,
-        },
-        used: context.used,
+        model: runtime.model().await,
+        used: runtime.context().await.used,
         jailed: runtime.toolbox().is_jailed(),
     }
 }

@@ -12,13 +12,13 @@ pub(crate) use dialog::ANSWERS;
 use std::time::{Duration, Instant};
 
 use ratatui::layout::Size;
+use zot_host::provider::Model;
 use zot_protocol::{PanelResize, limits};
 
 use super::{
-    message::{Conversation, CurrentModel, Effect, EffectResult, Message},
+    message::{Conversation, Effect, EffectResult, Message},
     state::{
-        Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, ToolGrant,
-        TrustDialog, Turn,
+        Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, TrustDialog, Turn,
     },
 };
 use crate::clean;
@@ -38,18 +38,6 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
         Message::Event(event) => agent::event(state, event),
         Message::Ended => agent::ended(state),
         Message::Host(said) => host::message(state, said, &mut effects),
-        Message::ConfirmTool {
-            number,
-            caller,
-            tool,
-            args,
-        } => dialog::confirm_tool(
-            state,
-            number,
-            ToolGrant { caller, tool },
-            args,
-            &mut effects,
-        ),
         Message::Untrusted(untrusted, then) => {
             if untrusted.is_empty() {
                 effects.push(Effect::Trust(Vec::new(), then));
@@ -145,7 +133,7 @@ fn effect_done(state: &mut State, result: EffectResult) {
         EffectResult::Notice(level, text) => state.notify(level, clean::text(&text)),
         EffectResult::Model(model) => {
             let text = format!("switched to {} {}", model.provider, model.id);
-            set_model(state, model);
+            set_model(state, *model);
             state.notify(Level::Done, clean::line(&text));
         }
         EffectResult::Conversation(conversation) => load_conversation(state, *conversation),
@@ -184,10 +172,10 @@ fn load_conversation(state: &mut State, conversation: Conversation) {
     state.status.jailed = jailed;
 }
 
-fn set_model(state: &mut State, model: CurrentModel) {
+fn set_model(state: &mut State, model: Model) {
     state.status.provider = model.provider;
     state.status.model = model.id;
-    state.status.window = model.window;
+    state.status.window = model.context_window;
 }
 
 /// Sanitises the texts of an extension's command.

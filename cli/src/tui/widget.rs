@@ -18,11 +18,44 @@ pub(crate) mod trust;
 
 use std::time::Duration;
 
+use ratatui::text::{Line, Span};
+
+use super::{text, theme::Theme};
+
 /// Returns the visible rows of a long list, such that the selected row is among them.
 pub(crate) fn window(at: usize, count: usize, room: usize) -> std::ops::Range<usize> {
     let room = room.min(count);
     let start = at.saturating_sub(room / 2).min(count - room);
     start..start + room
+}
+
+/// Returns the mark in front of a row that can be selected, and the row's name.
+pub(crate) fn selectable(name: String, chosen: bool, theme: &Theme) -> [Span<'static>; 2] {
+    let (mark, style) = if chosen {
+        ("› ", theme.selected)
+    } else {
+        ("  ", theme.text)
+    };
+    [Span::styled(mark, theme.accent), Span::styled(name, style)]
+}
+
+/// Returns the answers of a question with their keys, or blank lines while it accepts no answer.
+pub(crate) fn answers(
+    answers: &[(&str, &str)],
+    selected: usize,
+    accepts: bool,
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let line = |(at, (key, answer)): (usize, &(&str, &str))| {
+        if !accepts {
+            return Line::default();
+        }
+        let [mark, answer] = selectable((*answer).to_owned(), at == selected, theme);
+        let key = Span::styled(format!("{key}  "), theme.muted);
+        text::fit_line(&Line::from(vec![mark, key, answer]), width)
+    };
+    answers.iter().enumerate().map(line).collect()
 }
 
 /// Formats a duration as `4s` or `1m 04s`.

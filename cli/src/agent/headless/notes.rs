@@ -1,10 +1,8 @@
 //! A bounded queue of notes from extensions, for modes without a screen.
 
-use std::{
-    collections::VecDeque,
-    sync::{Mutex, MutexGuard, PoisonError},
-};
+use std::collections::VecDeque;
 
+use parking_lot::Mutex;
 use tokio::sync::Notify;
 use zot_host::Hooks;
 use zot_protocol::{NoteLevel, rpc};
@@ -22,24 +20,20 @@ pub(crate) enum QueuedNote {
 
 #[derive(Debug, Default)]
 pub(crate) struct NoteQueue {
-    queue: Mutex<Pending>,
+    queue: Mutex<PendingNotes>,
     arrived: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Pending {
+struct PendingNotes {
     notes: VecDeque<QueuedNote>,
     dropped: u64,
 }
 
 impl NoteQueue {
-    fn queue(&self) -> MutexGuard<'_, Pending> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn add(&self, note: QueuedNote) {
         {
-            let mut queue = self.queue();
+            let mut queue = self.queue.lock();
             if queue.notes.len() >= CAPACITY {
                 queue.dropped += 1;
                 return;
@@ -51,7 +45,7 @@ impl NoteQueue {
 
     /// Takes the next note, if there is one.
     pub(crate) fn take(&self) -> Option<QueuedNote> {
-        let mut queue = self.queue();
+        let mut queue = self.queue.lock();
         let note = queue.notes.pop_front();
         if note.is_some() || queue.dropped == 0 {
             return note;

@@ -27,7 +27,7 @@ pub(super) fn run(context: &Context, args: &Doctor) -> anyhow::Result<()> {
     let mut diagnoses = doctor::examine(&all, cwd, home)?;
     diagnoses.retain(|_| selected.next().unwrap_or(true));
     if args.json {
-        output::line(doctor::json::of(&diagnoses)?)?;
+        output::line(doctor::json::of(&diagnoses))?;
     } else if diagnoses.is_empty() {
         output::line(
             "no extensions installed\nhint: zot ext install PATH|GIT-URL, or zot ext new NAME --lang LANGUAGE",

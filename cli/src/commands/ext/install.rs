@@ -18,12 +18,10 @@ pub(super) fn run(context: &Context, args: &Install) -> anyhow::Result<()> {
         Store::global(home)
     };
     install::install(&Request {
-        source: &Source::parse(&args.source, args.wanted.as_deref(), cwd)?,
-        store: &store,
+        args,
+        source: Source::parse(&args.source, args.wanted.as_deref(), cwd)?,
+        store,
         home,
         cwd,
-        force: args.force,
-        yes: args.yes,
-        allow_insecure: args.allow_insecure,
     })
 }

@@ -9,7 +9,7 @@ use crate::{output, package::installed};
 pub(super) fn run(context: &Context, as_json: bool) -> anyhow::Result<()> {
     let all = installed::all_lenient(&context.cwd, &context.home)?;
     if as_json {
-        return output::line(json::of(&all, &context.home)?);
+        return output::line(json::of(&all, &context.home));
     }
     if all.is_empty() {
         return output::line(

@@ -1,10 +1,6 @@
 //! `zot ext logs NAME [-f] [-n N]`.
 
-use std::{
-    io::{self, Write},
-    path::Path,
-    time::Duration,
-};
+use std::{io, path::Path, time::Duration};
 
 use anyhow::Context as _;
 use rustix::event::{PollFd, PollFlags, poll};
@@ -96,7 +92,7 @@ impl Printer {
         };
         let rest = self.partial.split_off(end + 1);
         let lines = std::mem::replace(&mut self.partial, rest);
-        write(&clean::text(&String::from_utf8_lossy(&lines)))
+        output::write(&clean::text(&String::from_utf8_lossy(&lines)))
     }
 
     /// Prints a last line that has no newline.
@@ -105,17 +101,5 @@ impl Printer {
             self.print(b"\n")?;
         }
         Ok(())
-    }
-}
-
-fn write(text: &str) -> anyhow::Result<bool> {
-    let mut stdout = io::stdout().lock();
-    match stdout
-        .write_all(text.as_bytes())
-        .and_then(|()| stdout.flush())
-    {
-        Ok(()) => Ok(true),
-        Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(false),
-        Err(error) => Err(error).context("cannot write to standard output"),
     }
 }

@@ -3,18 +3,13 @@
 use super::Context;
 use crate::{
     args::New,
-    author::new::{self, Language, Request},
+    author::new::{self, Language},
     output::{self, Style},
 };
 
 pub(super) fn run(context: &Context, args: &New) -> anyhow::Result<()> {
     let New { name, lang, sdk } = args;
-    let created = new::new(&Request {
-        name,
-        language: *lang,
-        sdk: sdk.as_deref(),
-        cwd: &context.cwd,
-    })?;
+    let created = new::new(args, &context.cwd)?;
     let style = Style::of_stdout();
     let mut text = format!("✓ created {}\n", style.accent(format_args!("./{name}")));
     for file in &created.files {

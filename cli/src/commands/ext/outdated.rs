@@ -6,7 +6,7 @@ use crate::{
     package::{
         installed,
         lock_file::short,
-        update::{Status, status},
+        update::{UpdateStatus, status},
     },
 };
 
@@ -15,7 +15,7 @@ pub(super) fn run(context: &Context, allow_insecure: bool) -> anyhow::Result<()>
     let mut behind = 0;
     let checked = each(&all, "checked", |it| {
         match status(it, &context.cwd, allow_insecure)? {
-            Status::Behind {
+            UpdateStatus::Behind {
                 old,
                 new,
                 moved_tag,
@@ -33,7 +33,7 @@ pub(super) fn run(context: &Context, allow_insecure: bool) -> anyhow::Result<()>
                     short(&new)
                 ))
             }
-            Status::Current(_) | Status::NotUpdatable(_) => Ok(()),
+            UpdateStatus::Current(_) | UpdateStatus::NotUpdatable(_) => Ok(()),
         }
     });
     if behind == 0 && checked.is_ok() {

@@ -1,27 +1,22 @@
 //! `zot ext update [NAME]`.
 
-use zot_host::extension::discover::Scope;
-
 use super::Context;
 use crate::{
+    args::Update,
     interrupt::Interrupted,
     output::{self, Style},
     package::{
         installed::{self, Installed},
-        update::{self, Options},
+        update,
     },
 };
 
-pub(super) fn run(
-    context: &Context,
-    name: Option<&str>,
-    scope: Option<Scope>,
-    options: Options,
-) -> anyhow::Result<()> {
+pub(super) fn run(context: &Context, args: &Update) -> anyhow::Result<()> {
     let Context { home, cwd } = context;
+    let scope = args.scoped.scope();
     let all = installed::all(cwd, home)?;
-    if let Some(name) = name {
-        return update::update(&installed::find(all, name, scope)?, cwd, options);
+    if let Some(name) = &args.name {
+        return update::update(&installed::find(all, name, scope)?, cwd, args);
     }
     let all: Vec<Installed> = all
         .into_iter()
@@ -30,7 +25,7 @@ pub(super) fn run(
     if all.is_empty() {
         return output::line("no extensions installed");
     }
-    each(&all, "updated", |it| update::update(it, cwd, options))
+    each(&all, "updated", |it| update::update(it, cwd, args))
 }
 
 /// Runs `act` on each extension. Continues after a failure, and fails at the end.

@@ -55,14 +55,10 @@ pub(super) fn scan(root: &Path) -> anyhow::Result<Contents<Stamp>> {
 }
 
 fn walk(folder: &OwnedFd, prefix: &str, contents: &mut Contents<Stamp>) -> anyhow::Result<()> {
-    let entries = Dir::read_from(folder)
-        .map_err(io::Error::from)
-        .with_context(|| cannot_read(prefix))?;
+    let entries = Dir::read_from(folder).with_context(|| cannot_read(prefix))?;
     for entry in entries {
         interrupt::check()?;
-        let entry = entry
-            .map_err(io::Error::from)
-            .with_context(|| cannot_read(prefix))?;
+        let entry = entry.with_context(|| cannot_read(prefix))?;
         let name = entry.file_name();
         if [c".", c"..", c".git"].contains(&name) {
             continue;
@@ -84,9 +80,8 @@ fn walk(folder: &OwnedFd, prefix: &str, contents: &mut Contents<Stamp>) -> anyho
 }
 
 fn kind(folder: &OwnedFd, name: &CStr, path: &str) -> anyhow::Result<EntryKind<Stamp>> {
-    let stat = statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
-        .map_err(io::Error::from)
-        .with_context(|| cannot_read(path))?;
+    let stat =
+        statat(folder, name, AtFlags::SYMLINK_NOFOLLOW).with_context(|| cannot_read(path))?;
     let special = |what| {
         Err(ContentsError::Special {
             path: path.to_owned(),
@@ -102,9 +97,7 @@ fn kind(folder: &OwnedFd, name: &CStr, path: &str) -> anyhow::Result<EntryKind<S
             origin: Stamp::of(&stat),
         }),
         FileType::Symlink => {
-            let target = readlinkat(folder, name, Vec::new())
-                .map_err(io::Error::from)
-                .with_context(|| cannot_read(path))?;
+            let target = readlinkat(folder, name, Vec::new()).with_context(|| cannot_read(path))?;
             match target.into_string() {
                 Ok(target) => Ok(EntryKind::Link(target)),
                 Err(_) => Err(ContentsError::Name(path.to_owned()).into()),
@@ -131,21 +124,17 @@ pub(super) fn write(
         return Ok(());
     };
     let file = open_beneath(root, path).with_context(|| cannot_read(path))?;
-    let is_unchanged = |file: &File| {
-        let stat = fstat(file).map_err(io::Error::from)?;
-        io::Result::Ok(
-            FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile
-                && Stamp::of(&stat) == *origin,
-        )
+    let check_unchanged = || {
+        let stat = fstat(&file).with_context(|| cannot_read(path))?;
+        let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
+        if !is_file || Stamp::of(&stat) != *origin {
+            bail!("`{}` changed during the copy", escape::text(path));
+        }
+        Ok(())
     };
-    if !is_unchanged(&file).with_context(|| cannot_read(path))? {
-        bail!("`{}` changed during the copy", escape::text(path));
-    }
+    check_unchanged()?;
     writer.file(path, *executable, *size, &file)?;
-    if !is_unchanged(&file).with_context(|| cannot_read(path))? {
-        bail!("`{}` changed during the copy", escape::text(path));
-    }
-    Ok(())
+    check_unchanged()
 }
 
 /// Opens a file one path component at a time, so that a directory replaced by a symlink is not

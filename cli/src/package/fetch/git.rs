@@ -1,8 +1,8 @@
 //! Runs a fetch on its own thread, which is abandoned if the user interrupts it.
 
 use std::{
-    fmt, fs,
-    path::{Path, PathBuf},
+    fs,
+    path::Path,
     sync::{
         Arc,
         atomic::Ordering,
@@ -12,44 +12,20 @@ use std::{
     time::Duration,
 };
 
-use git2::Oid;
-
 use super::{
-    super::{lock_file::short, url::GitUrl},
+    super::url::GitUrl,
     local,
-    progress::Progress,
-    ref_in_words,
-    refs::Found,
-    remote::{self, FetchError, FetchedObjects, Session, Shared},
+    progress::Transfer,
+    remote::{self, FetchError, FetchedCommit, Session, Shared},
 };
-use crate::interrupt::{self, Interrupted};
+use crate::{
+    interrupt::{self, Interrupted},
+    spinner::ProgressLine,
+};
 
 const TICK: Duration = Duration::from_millis(25);
 /// How long to wait for a cancelled thread.
 const CANCEL_GRACE: Duration = Duration::from_millis(500);
-
-/// A fetched commit. Its `Display` output says what it is and how it was fetched.
-#[derive(Debug)]
-pub(crate) struct FetchedCommit {
-    pub(super) repository: PathBuf,
-    pub(super) found: Found,
-    pub(super) commit: Oid,
-    pub(super) notes: Vec<String>,
-    how: String,
-}
-
-impl fmt::Display for FetchedCommit {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let what = ref_in_words(self.found.kind, self.found.name.as_deref());
-        let commit = self.commit.to_string();
-        write!(
-            formatter,
-            "fetched {what} ({}), {}",
-            short(&commit),
-            self.how
-        )
-    }
-}
 
 /// Fetches into a new repository at `own`. A repository on this disk is read in place.
 pub(super) fn fetch(
@@ -57,28 +33,13 @@ pub(super) fn fetch(
     wanted: Option<&str>,
     own: &Path,
 ) -> anyhow::Result<FetchedCommit> {
-    let fetched = {
-        let (wanted, place) = (wanted.map(ToOwned::to_owned), own.to_owned());
-        on_thread(url, move |url, shared| match url.local_path() {
-            Some(path) => local::fetch(&path, wanted.as_deref()),
-            None => Session::open(url, &place, shared)?.fetch(wanted.as_deref()),
-        })
-        // An abandoned thread may still write there.
-        .inspect_err(|_| drop(fs::remove_dir_all(own)))?
-    };
-    let FetchedObjects {
-        repository,
-        found,
-        commit,
-        how,
-    } = fetched;
-    Ok(FetchedCommit {
-        repository,
-        commit,
-        notes: found.note.iter().cloned().collect(),
-        found,
-        how,
+    let (wanted, place) = (wanted.map(ToOwned::to_owned), own.to_owned());
+    on_thread(url, move |url, shared| match url.local_path() {
+        Some(path) => local::fetch(&path, wanted.as_deref()),
+        None => Session::open(url, &place, shared)?.fetch(wanted.as_deref()),
     })
+    // An abandoned thread may still write there.
+    .inspect_err(|_| drop(fs::remove_dir_all(own)))
 }
 
 /// Asks a server for the commit of a ref, without fetching it. Returns `None` if only a fetch can
@@ -112,7 +73,7 @@ fn on_thread<T: Send + 'static>(
             .name("fetch".to_owned())
             .spawn(work)?;
     }
-    let mut progress = Progress::new(format!("fetching {url}"));
+    let mut progress = ProgressLine::new();
     loop {
         match result.recv_timeout(TICK) {
             Ok(worked) => return Ok(worked?),
@@ -124,8 +85,7 @@ fn on_thread<T: Send + 'static>(
             let _ = result.recv_timeout(CANCEL_GRACE);
             return Err(Interrupted.into());
         }
-        if let Ok(received) = shared.received.lock() {
-            progress.show(*received);
-        }
+        let received: Transfer = *shared.received.lock();
+        progress.show(&format!("fetching {url}: {received}"));
     }
 }

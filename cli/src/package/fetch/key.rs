@@ -8,7 +8,7 @@ use super::super::url::{GitUrl, Scheme};
 
 /// Tries each method once, so that a server cannot ask for ever.
 #[derive(Debug)]
-pub(super) struct Keys {
+pub(super) struct GitCredentials {
     scheme: Scheme,
     user: Option<String>,
     password: Option<String>,
@@ -16,7 +16,7 @@ pub(super) struct Keys {
     files: Vec<PathBuf>,
 }
 
-impl Keys {
+impl GitCredentials {
     pub(super) fn of(url: &GitUrl) -> Self {
         let ssh = env::home_dir().map(|home| home.join(".ssh"));
         // The last one is tried first.

@@ -11,17 +11,17 @@ use git2::{ObjectType, Oid, Repository, RepositoryOpenFlags};
 use super::{
     objects,
     refs::{self, Found, Head},
-    remote::{FetchError, FetchedObjects, commit_of, fetch_error},
+    remote::{FetchError, FetchedCommit, commit_of, fetch_error},
 };
 
 /// How many nested tags to follow.
 const MAX_TAG_DEPTH: usize = 16;
 
-pub(super) fn fetch(path: &Path, wanted: Option<&str>) -> Result<FetchedObjects, FetchError> {
+pub(super) fn fetch(path: &Path, wanted: Option<&str>) -> Result<FetchedCommit, FetchError> {
     let repository = open(path)?;
     let found = refs::find(&heads(&repository)?, wanted)?;
     let commit = commit_of(&repository, &found, wanted)?;
-    Ok(FetchedObjects {
+    Ok(FetchedCommit {
         // For a worktree, this is where the objects are.
         repository: repository.commondir().to_owned(),
         found,

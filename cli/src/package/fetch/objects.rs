@@ -10,8 +10,7 @@ use super::{
         contents::{Contents, ContentsError, EntryKind},
         stage::Stage,
     },
-    git::FetchedCommit,
-    remote::FetchError,
+    remote::{FetchError, FetchedCommit},
     write,
 };
 use crate::interrupt;

@@ -2,9 +2,10 @@
 //! it.
 
 use std::{
+    fmt,
     path::{Path, PathBuf},
     sync::{
-        Mutex, Once,
+        Once,
         atomic::{AtomicBool, Ordering},
     },
 };
@@ -13,17 +14,20 @@ use git2::{
     AutotagOption, ConfigLevel, Direction, Error, ErrorClass, ErrorCode, FetchOptions, ObjectType,
     Oid, ProxyOptions, Remote, RemoteCallbacks, Repository, RepositoryInitOptions,
 };
+use parking_lot::Mutex;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use zot_host::extension::discover::escape;
 
 use super::{
     super::{
         contents::{MAX_BYTES, MAX_ENTRIES},
+        lock_file::short,
         url::{GitUrl, Scheme},
     },
-    key::Keys,
+    key::GitCredentials,
     local, objects,
-    progress::Received,
+    progress::Transfer,
+    ref_in_words,
     refs::{self, Found, Head, RefError, Want},
 };
 
@@ -76,20 +80,33 @@ fn one_line(message: &str) -> String {
 /// State shared between the fetch thread and the main thread.
 #[derive(Debug, Default)]
 pub(super) struct Shared {
-    pub(super) received: Mutex<Received>,
+    pub(super) received: Mutex<Transfer>,
     /// Set when the user interrupts the fetch.
     pub(super) cancelled: AtomicBool,
 }
 
-/// The result of a fetch.
+/// A fetched commit. Its `Display` output says what it is and how it was fetched.
 #[derive(Debug)]
-pub(super) struct FetchedObjects {
+pub(super) struct FetchedCommit {
     /// The repository that holds the objects.
     pub(super) repository: PathBuf,
     pub(super) found: Found,
     pub(super) commit: Oid,
     /// How it was fetched, in words.
     pub(super) how: String,
+}
+
+impl fmt::Display for FetchedCommit {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let what = ref_in_words(self.found.kind, self.found.name.as_deref());
+        let commit = self.commit.to_string();
+        write!(
+            formatter,
+            "fetched {what} ({}), {}",
+            short(&commit),
+            self.how
+        )
+    }
 }
 
 /// Makes libgit2 ignore all git configuration, and sets its timeouts and a memory limit. These
@@ -139,7 +156,7 @@ pub(super) fn newest(
     own: Option<&Path>,
     shared: &Shared,
 ) -> Result<Found, FetchError> {
-    let mut keys = Keys::of(url);
+    let mut keys = GitCredentials::of(url);
     let heads = if let Some(own) = own {
         let session = Session::open(url, own, shared)?;
         heads(&mut session.remote()?, &mut keys)?
@@ -176,9 +193,9 @@ impl<'s> Session<'s> {
     }
 
     /// Fetches a single commit if the server allows it, or else the history that leads to it.
-    pub(super) fn fetch(&self, wanted: Option<&str>) -> Result<FetchedObjects, FetchError> {
+    pub(super) fn fetch(&self, wanted: Option<&str>) -> Result<FetchedCommit, FetchError> {
         let mut remote = self.remote()?;
-        let mut keys = Keys::of(self.url);
+        let mut keys = GitCredentials::of(self.url);
         let heads = heads(&mut remote, &mut keys)?;
         let found = refs::find(&heads, wanted)?;
         let one = match &found.want {
@@ -222,7 +239,7 @@ impl<'s> Session<'s> {
             None => format!("shallow: {commits} commit{s}"),
             Some(why) => format!("full history: {commits} commit{s}, because {why}"),
         };
-        Ok(FetchedObjects {
+        Ok(FetchedCommit {
             repository: self.own.path().to_owned(),
             found,
             commit,
@@ -244,17 +261,15 @@ impl<'s> Session<'s> {
     ) -> Result<(), FetchError> {
         let specs: Vec<&str> = specs.iter().map(AsRef::as_ref).collect();
         let mut refused = None;
-        let mut keys = Keys::of(self.url);
+        let mut keys = GitCredentials::of(self.url);
         let mut callbacks = callbacks(&mut keys);
         callbacks.transfer_progress(|progress| {
-            let received = Received {
+            let received = Transfer {
                 objects: progress.received_objects(),
                 of: progress.total_objects(),
                 bytes: progress.received_bytes() as u64,
             };
-            if let Ok(mut seen) = self.shared.received.lock() {
-                *seen = received;
-            }
+            *self.shared.received.lock() = received;
             refused = depth.refuses(received);
             refused.is_none() && !self.shared.cancelled.load(Ordering::Relaxed)
         });
@@ -328,7 +343,7 @@ enum Depth {
 }
 
 impl Depth {
-    fn refuses(self, received: Received) -> Option<FetchError> {
+    fn refuses(self, received: Transfer) -> Option<FetchError> {
         let (objects, bytes, what) = match self {
             // The limits of a package, checked during the download.
             Self::One => (SHALLOW_OBJECTS, MAX_BYTES, ""),
@@ -344,7 +359,7 @@ impl Depth {
     }
 }
 
-fn callbacks(keys: &mut Keys) -> RemoteCallbacks<'_> {
+fn callbacks(keys: &mut GitCredentials) -> RemoteCallbacks<'_> {
     let mut callbacks = RemoteCallbacks::new();
     callbacks.credentials(|_, _, allowed| keys.next(allowed));
     callbacks
@@ -357,7 +372,7 @@ fn proxy<'p>() -> ProxyOptions<'p> {
     proxy
 }
 
-fn heads(remote: &mut Remote<'_>, keys: &mut Keys) -> Result<Vec<Head>, FetchError> {
+fn heads(remote: &mut Remote<'_>, keys: &mut GitCredentials) -> Result<Vec<Head>, FetchError> {
     remote
         .connect_auth(Direction::Fetch, Some(callbacks(keys)), Some(proxy()))
         .and_then(|connection| {

@@ -5,7 +5,7 @@ use zot_host::{
     provider::{Model, catalogue::Thinks},
 };
 use zot_protocol::{
-    BUILTIN_COMMANDS, Reasoning, RequestId, Tagged,
+    BUILTIN_COMMANDS, RequestId, Tagged,
     rpc::{
         self, Command, CommandInfo, CommandSource, Commands, Data, Extensions, HelloData, Messages,
         ModelInfo, ModelSet, Models, NoData, PROTOCOL_VERSION, Pong, ReasoningSet,
@@ -84,7 +84,10 @@ impl Driver {
                 Data::SetModel(ModelSet::new(model.id))
             }
             Command::SetReasoning(set) => {
-                Data::SetReasoning(self.set_reasoning(set.reasoning).await?)
+                self.idle()?;
+                let done = self.runtime.set_reasoning(Some(set.reasoning)).await;
+                done.map_err(|busy| busy.to_string())?;
+                Data::SetReasoning(ReasoningSet::new(set.reasoning))
             }
             other => return Err(format!("unknown command `{}`", other.name().escape_debug())),
         })
@@ -95,13 +98,6 @@ impl Driver {
             return Err(BUSY.to_owned());
         }
         Ok(())
-    }
-
-    async fn set_reasoning(&self, reasoning: Reasoning) -> Result<ReasoningSet, String> {
-        self.idle()?;
-        let set = self.runtime.set_reasoning(Some(reasoning)).await;
-        set.map_err(|busy| busy.to_string())?;
-        Ok(ReasoningSet::new(reasoning))
     }
 
     fn prompt(&mut self, prompt: rpc::Prompt) {

@@ -3,12 +3,15 @@
 
 use std::sync::Arc;
 
-use zot_host::{Busy, Confirmed, Prompt, Runtime};
+use zot_host::{
+    Busy, Prompt, Runtime,
+    tool::{Skill, Skills},
+};
 use zot_protocol::rpc::ReloadStats;
 
 use super::{App, AppOptions, End};
 use crate::{
-    logs,
+    clean, logs,
     tui::{
         message::{AfterTrust, Effect, EffectResult, Message},
         state::{ExtensionView, Item, Level},
@@ -25,12 +28,7 @@ impl App {
             Effect::Suspend => self.suspend(),
             Effect::Redraw => self.terminal.resized(),
             Effect::Exit => self.end = Some(End::Exited),
-            Effect::Answer(number, yes) => {
-                if let Some(answer) = self.questions.remove(&number) {
-                    let confirmed = if yes { Confirmed::Yes } else { Confirmed::No };
-                    let _ = answer.send(confirmed);
-                }
-            }
+            Effect::Answer(number, yes) => self.bridge.answer(number, yes),
             Effect::SetConfirm(confirm) => self.bridge.set_confirm(confirm),
             Effect::FindUntrusted(then) => self.find_untrusted(then),
             Effect::Trust(answers, then) => self.trust(&answers, then),
@@ -93,9 +91,7 @@ impl App {
                 self.spawn(runtime, |runtime| super::sessions::import(runtime, path));
             }
             Effect::ShowSkills => {
-                let skill = |it: &zot_host::tool::Skill| (it.name.clone(), it.description.clone());
-                let rows: Vec<_> = runtime.toolbox().skills().iter().map(skill).collect();
-                let item = skills(rows);
+                let item = skills(runtime.toolbox().skills());
                 self.spawn(runtime, |_| async { Ok(EffectResult::Print(item)) });
             }
             Effect::SetJail(jailed) => self.set_jail(runtime, jailed),
@@ -277,42 +273,31 @@ fn reloaded(stats: &ReloadStats) -> EffectResult {
     EffectResult::Notice(level, text)
 }
 
-fn skills(rows: Vec<(String, String)>) -> Item {
+fn skills(skills: &Skills) -> Item {
+    let row = |it: &Skill| (clean::line(&it.name), clean::line(&it.description));
+    let rows: Vec<_> = skills.iter().map(row).collect();
     if rows.is_empty() {
         return Item::Notice {
             level: Level::Muted,
             text: "no skills available\nhint: start zot with --with-skills to load project and user skills".to_owned(),
         };
     }
-    let clean =
-        |(name, about): (String, String)| (crate::clean::line(&name), crate::clean::line(&about));
     Item::Listing {
         title: "Skills".to_owned(),
-        rows: rows.into_iter().map(clean).collect(),
+        rows,
     }
 }
 
 fn views(runtime: &Runtime, options: &AppOptions) -> Vec<ExtensionView> {
     let stats = runtime.host().stats();
     let of = |info: zot_protocol::rpc::ExtensionInfo| {
-        let mut own = stats.iter().filter(|(name, _)| *name == info.name);
-        let own = own
-            .next()
-            .map(|(_, stats)| stats.clone())
-            .unwrap_or_default();
+        let own = stats.iter().find(|(name, _)| *name == info.name);
         let log = logs::last(&options.home.log_of(&info.name), LOG_LINES);
         let log = log.ok().flatten().map(|(text, _)| text).unwrap_or_default();
+        let log = String::from_utf8_lossy(&log);
         ExtensionView {
-            requests: own.asked,
-            blocked: own.blocked,
-            rewritten: own.rewritten,
-            failed: own.failed,
-            median: own.median(),
-            worst: own.worst,
-            log: String::from_utf8_lossy(&log)
-                .lines()
-                .map(str::to_owned)
-                .collect(),
+            stats: own.map(|(_, stats)| stats.clone()).unwrap_or_default(),
+            log: log.lines().map(str::to_owned).collect(),
             info,
         }
     };

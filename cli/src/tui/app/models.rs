@@ -16,7 +16,7 @@ use super::{AppOptions, effects::busy};
 use crate::{
     clean,
     tui::{
-        message::{CurrentModel, EffectResult, Message},
+        message::{EffectResult, Message},
         state::{Choice, Level, Picked},
     },
 };
@@ -83,20 +83,12 @@ pub(super) async fn set(
     if provider == current.provider {
         let model = runtime.set_model(&id).await;
         let model = model.map_err(|error| error.to_string())?;
-        return Ok(EffectResult::Model(named(&model)));
+        return Ok(EffectResult::Model(Box::new(model)));
     }
     let resolved = options.resolve(&provider, &id)?;
-    let model = named(&resolved.model);
+    let model = resolved.model.clone();
     runtime.set_provider(resolved).await.map_err(busy)?;
-    Ok(EffectResult::Model(model))
-}
-
-fn named(model: &zot_host::provider::Model) -> CurrentModel {
-    CurrentModel {
-        provider: model.provider.clone(),
-        id: model.id.clone(),
-        window: model.context_window,
-    }
+    Ok(EffectResult::Model(Box::new(model)))
 }
 
 impl AppOptions {
@@ -149,11 +141,11 @@ pub(super) async fn login(
     let wanted = options.wanted_of(&provider);
     let result = match options.resolve_wanted(&wanted) {
         Ok(resolved) => {
-            let model = named(&resolved.model);
+            let model = resolved.model.clone();
             // A running turn finishes with the provider that started it.
             runtime.idle().await;
             match runtime.set_provider(resolved).await {
-                Ok(()) => EffectResult::Model(model),
+                Ok(()) => EffectResult::Model(Box::new(model)),
                 Err(error) => EffectResult::Notice(Level::Warning, busy(error)),
             }
         }

@@ -23,7 +23,7 @@ use crate::{
 /// Lists the sessions of this directory, the most recent first.
 pub(super) async fn list(runtime: Runtime) -> Result<EffectResult, String> {
     let sessions = runtime.sessions().clone();
-    let listed = blocking(move || sessions.list()).await?;
+    let listed = blocking(move || Ok(sessions.list())).await?;
     let now = SystemTime::now();
     let choices = listed.sessions.into_iter().map(|entry| {
         let title = entry.title.unwrap_or_else(|| "(empty session)".to_owned());
@@ -75,9 +75,7 @@ pub(super) async fn import(runtime: Runtime, path: PathBuf) -> Result<EffectResu
 pub(super) async fn export(runtime: Runtime, to: PathBuf) -> Result<EffectResult, String> {
     let (from, _) = current(&runtime).await?;
     let shown = to.display().to_string();
-    blocking(move || write(&from, &to))
-        .await?
-        .map_err(shown_error)?;
+    blocking(move || write(&from, &to)).await?;
     Ok(EffectResult::Notice(
         Level::Done,
         format!("exported to {shown}"),
@@ -93,27 +91,18 @@ async fn current(runtime: &Runtime) -> Result<(PathBuf, u64), String> {
     }
 }
 
-async fn adopt(
-    runtime: Runtime,
-    opened: Result<Opened, SessionError>,
-    title: &str,
-) -> Result<EffectResult, String> {
-    let opened = opened.map_err(shown_error)?;
+async fn adopt(runtime: Runtime, opened: Opened, title: &str) -> Result<EffectResult, String> {
     runtime.adopt(opened).await.map_err(busy)?;
     let conversation = transcript::conversation(&runtime, title).await;
     Ok(EffectResult::Conversation(Box::new(conversation)))
 }
 
 async fn blocking<T: Send + 'static>(
-    work: impl FnOnce() -> T + Send + 'static,
+    work: impl FnOnce() -> Result<T, SessionError> + Send + 'static,
 ) -> Result<T, String> {
     let joined = tokio::task::spawn_blocking(work).await;
-    joined.map_err(|error| error.to_string())
-}
-
-#[expect(clippy::needless_pass_by_value, reason = "the shape of `map_err`")]
-fn shown_error(error: SessionError) -> String {
-    error.to_string()
+    let done = joined.map_err(|error| error.to_string())?;
+    done.map_err(|error| error.to_string())
 }
 
 /// Formats an age in its largest unit, such as `3 min`.

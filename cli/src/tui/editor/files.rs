@@ -108,12 +108,11 @@ mod tests {
     use super::*;
 
     fn project(paths: &[&str]) -> (tempfile::TempDir, Files) {
-        let folder = tempfile::tempdir().expect("failed to create a temporary directory");
+        let folder = tempfile::tempdir().unwrap();
         for path in paths {
             let path = folder.path().join(path);
-            fs::create_dir_all(path.parent().expect("no parent"))
-                .expect("failed to create directory");
-            fs::write(path, "target/\n").expect("failed to write");
+            fs::create_dir_all(path.parent().unwrap()).unwrap();
+            fs::write(path, "target/\n").unwrap();
         }
         let files = Files::of(folder.path());
         (folder, files)
@@ -160,39 +159,38 @@ mod tests {
         );
         assert_eq!(files.find("READ", 1)[0].hits, [0, 1, 2, 3]);
 
-        fs::write(folder.path().join("new.txt"), "").expect("failed to write");
+        fs::write(folder.path().join("new.txt"), "").unwrap();
         files.refresh();
         assert_eq!(files.all("new"), ["new.txt"]);
     }
 
     #[test]
     fn links_and_special_and_large_ignore_files_are_skipped() {
-        let outside = tempfile::tempdir().expect("failed to create a temporary directory");
-        fs::write(outside.path().join("patterns"), "*.txt\n").expect("failed to write");
+        let outside = tempfile::tempdir().unwrap();
+        fs::write(outside.path().join("patterns"), "*.txt\n").unwrap();
         for kind in ["fifo", "link", "device", "large"] {
-            let folder = tempfile::tempdir().expect("failed to create a temporary directory");
+            let folder = tempfile::tempdir().unwrap();
             let root = folder.path();
-            fs::create_dir(root.join("sub")).expect("failed to create directory");
+            fs::create_dir(root.join("sub")).unwrap();
             for name in [".gitignore", ".ignore", "sub/.gitignore"] {
                 let path = root.join(name);
                 match kind {
                     "fifo" => {
                         let made = std::process::Command::new("mkfifo").arg(path).status();
-                        assert!(made.expect("failed to start mkfifo").success());
+                        assert!(made.unwrap().success());
                     }
                     "link" => {
                         let target = outside.path().join("patterns");
-                        std::os::unix::fs::symlink(target, path).expect("failed to create symlink");
+                        std::os::unix::fs::symlink(target, path).unwrap();
                     }
                     "device" => {
-                        std::os::unix::fs::symlink("/dev/full", path)
-                            .expect("failed to create symlink");
+                        std::os::unix::fs::symlink("/dev/full", path).unwrap();
                     }
-                    _ => fs::write(path, "*.txt\n".repeat(20_000)).expect("failed to write"),
+                    _ => fs::write(path, "*.txt\n".repeat(20_000)).unwrap(),
                 }
             }
-            fs::write(root.join("a.txt"), "").expect("failed to write");
-            fs::write(root.join("sub/b.txt"), "").expect("failed to write");
+            fs::write(root.join("a.txt"), "").unwrap();
+            fs::write(root.join("sub/b.txt"), "").unwrap();
             let mut files = Files::of(root);
             assert_eq!(files.all("txt"), ["a.txt", "sub/b.txt"], "{kind}");
         }
@@ -202,9 +200,9 @@ mod tests {
     fn the_innermost_ignore_file_wins() {
         let (folder, _) = project(&["sub/deep/kept.log", "sub/deep/lost.txt", "lost.log"]);
         let write = |path: &str, text: &str| {
-            fs::write(folder.path().join(path), text).expect("failed to write");
+            fs::write(folder.path().join(path), text).unwrap();
         };
-        fs::create_dir_all(folder.path().join(".git/info")).expect("failed to create directory");
+        fs::create_dir_all(folder.path().join(".git/info")).unwrap();
         write(".git/info/exclude", "excluded\n");
         write("excluded", "");
         write(".gitignore", "*.log\n/sub/deep/lost.txt\n");

@@ -180,76 +180,59 @@ mod tests {
 
     #[test]
     fn sessions_append_to_a_shared_file() {
-        let folder = tempfile::tempdir().expect("failed to create a temporary directory");
+        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history");
-        assert_eq!(
-            History::load(&path)
-                .expect("failed to load the history")
-                .entries,
-            [""; 0]
-        );
+        assert_eq!(History::load(&path).unwrap().entries, [""; 0]);
         let mut mine = written(&["one", "two\nlines", "two\nlines", " "]);
         let mut yours = written(&["three"]);
-        mine.store(&path).expect("failed to store the history");
-        yours.store(&path).expect("failed to store the history");
+        mine.store(&path).unwrap();
+        yours.store(&path).unwrap();
         mine.push("four");
-        mine.store(&path).expect("failed to store the history");
-        mine.store(&path).expect("failed to store the history");
-        let all = History::load(&path).expect("failed to load the history");
+        mine.store(&path).unwrap();
+        mine.store(&path).unwrap();
+        let all = History::load(&path).unwrap();
         assert_eq!(all.entries, ["one", "two\nlines", "three", "four"]);
-        let mode = fs::metadata(&path).expect("failed to read metadata").mode();
+        let mode = fs::metadata(&path).unwrap().mode();
         assert_eq!(mode & 0o777, 0o600);
     }
 
     #[test]
     fn invalid_lines_are_ignored() {
-        let folder = tempfile::tempdir().expect("failed to create a temporary directory");
+        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history");
-        fs::write(&path, b"\"one\"\n\0\0\0\n{}\n\xff\n\"tw").expect("failed to write");
-        written(&["three"])
-            .store(&path)
-            .expect("failed to store the history");
-        assert_eq!(
-            History::load(&path)
-                .expect("failed to load the history")
-                .entries,
-            ["one", "three"]
-        );
+        fs::write(&path, b"\"one\"\n\0\0\0\n{}\n\xff\n\"tw").unwrap();
+        written(&["three"]).store(&path).unwrap();
+        assert_eq!(History::load(&path).unwrap().entries, ["one", "three"]);
     }
 
     #[test]
     fn file_and_memory_are_bounded() {
-        let folder = tempfile::tempdir().expect("failed to create a temporary directory");
+        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history");
         let mut history = History::default();
         for number in 0..3000 {
             history.push(&format!("{number} {}", "x".repeat(1000)));
             if number % 10 == 0 {
-                history.store(&path).expect("failed to store the history");
+                history.store(&path).unwrap();
             }
         }
         history.push(&"y".repeat(MAX_ENTRY_BYTES + 1));
-        history.store(&path).expect("failed to store the history");
+        history.store(&path).unwrap();
         assert_eq!(history.entries.len(), MAX_ENTRIES);
-        assert!(fs::metadata(&path).expect("failed to read metadata").len() <= 2 * MAX_BYTES);
-        let loaded = History::load(&path).expect("failed to load the history");
+        assert!(fs::metadata(&path).unwrap().len() <= 2 * MAX_BYTES);
+        let loaded = History::load(&path).unwrap();
         assert!(
             loaded
                 .entries
                 .last()
                 .is_some_and(|last| last.starts_with("2999 "))
         );
-        assert_eq!(
-            fs::read_dir(folder.path())
-                .expect("failed to read directory")
-                .count(),
-            1
-        );
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
     }
 
     #[test]
     fn concurrent_writers_lose_nothing() {
-        let folder = tempfile::tempdir().expect("failed to create a temporary directory");
+        let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("history");
         std::thread::scope(|scope| {
             for writer in 0..4 {
@@ -258,17 +241,11 @@ mod tests {
                     for number in 0..50 {
                         written(&[&format!("{writer} {number}")])
                             .store(path)
-                            .expect("failed to store the history");
+                            .unwrap();
                     }
                 });
             }
         });
-        assert_eq!(
-            History::load(&path)
-                .expect("failed to load the history")
-                .entries
-                .len(),
-            200
-        );
+        assert_eq!(History::load(&path).unwrap().entries.len(), 200);
     }
 }

@@ -6,12 +6,10 @@ use ratatui::{
     crossterm::event::{KeyCode, KeyEvent, KeyModifiers},
     layout::Size,
 };
-use zot_protocol::{Key, PanelId, PanelKey, PanelRender};
+use zot_protocol::{Key, PanelId, PanelKey, PanelRender, limits::PANEL_DOUBLE_ESC};
 
 use crate::clean;
 
-/// Within this time, a second Esc closes a panel that captures Esc.
-const DOUBLE_ESC: Duration = Duration::from_millis(500);
 /// Maximum number of lines, more than any terminal shows.
 const MAX_LINES: usize = 500;
 /// Maximum number of bytes, more than any terminal shows.
@@ -127,7 +125,7 @@ impl Panel {
         let twice = self
             .escaped
             .replace(now)
-            .is_some_and(|before| now.duration_since(before) < DOUBLE_ESC);
+            .is_some_and(|before| now.duration_since(before) < PANEL_DOUBLE_ESC);
         if !self.captures_esc || twice {
             return PanelInput::Close;
         }

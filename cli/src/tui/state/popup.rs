@@ -1,5 +1,7 @@
 //! Completions at the cursor: commands after `/`, files after `@`.
 
+use clap::ValueEnum;
+
 use super::State;
 use crate::tui::{
     builtin::Builtin,
@@ -138,7 +140,8 @@ fn command_of(text: &str) -> Option<&str> {
 fn command_rows(commands: &[super::Command], typed: &str) -> Vec<PopupRow> {
     let typed = typed.to_lowercase();
     let fits = |name: &str| name.to_lowercase().starts_with(&typed);
-    let builtins = Builtin::ALL.into_iter().filter(|it| fits(it.name()));
+    let builtins = Builtin::value_variants().iter().copied();
+    let builtins = builtins.filter(|it| fits(it.name()));
     let mut rows: Vec<PopupRow> = builtins.map(PopupRow::Builtin).collect();
     let mut before: Option<&str> = None;
     for command in commands.iter().filter(|it| fits(&it.name)) {

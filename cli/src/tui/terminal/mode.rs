@@ -3,10 +3,11 @@
 use std::{
     io::{self, IsTerminal, Write},
     panic,
-    sync::{Mutex, Once, PoisonError},
+    sync::Once,
     thread,
 };
 
+use parking_lot::Mutex;
 use ratatui::layout::Size;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
@@ -60,7 +61,7 @@ impl Raw {
         let saved = tcgetattr(io::stdin())?;
         let mut raw = saved.clone();
         raw.make_raw();
-        *SAVED_MODES.lock().unwrap_or_else(PoisonError::into_inner) = Some(saved);
+        *SAVED_MODES.lock() = Some(saved);
         tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
         write(ENTER)
     }
@@ -74,10 +75,7 @@ impl Drop for Raw {
 
 /// Restores the terminal if raw mode is active. Errors are ignored: the terminal may be gone.
 pub(crate) fn leave() {
-    let saved = SAVED_MODES
-        .lock()
-        .unwrap_or_else(PoisonError::into_inner)
-        .take();
+    let saved = SAVED_MODES.lock().take();
     if let Some(saved) = saved {
         let _ = write(LEAVE);
         let _ = tcsetattr(io::stdin(), OptionalActions::Now, &saved);
@@ -101,13 +99,8 @@ fn restore_on_panic() {
             if thread::current().id() == drawing_thread {
                 leave();
             }
-            let is_raw = SAVED_MODES
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-                .is_some();
-            if is_raw {
-                let mut panics = PANICS.lock().unwrap_or_else(PoisonError::into_inner);
-                panics.push(panicked.to_string());
+            if SAVED_MODES.lock().is_some() {
+                PANICS.lock().push(panicked.to_string());
             } else {
                 default_hook(panicked);
             }
@@ -117,5 +110,5 @@ fn restore_on_panic() {
 
 /// Takes the messages of panics on other threads.
 pub(crate) fn panics() -> Vec<String> {
-    std::mem::take(&mut *PANICS.lock().unwrap_or_else(PoisonError::into_inner))
+    std::mem::take(&mut *PANICS.lock())
 }

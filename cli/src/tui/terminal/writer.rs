@@ -4,13 +4,14 @@
 use std::{
     io,
     sync::{
-        Arc, Condvar, Mutex, MutexGuard, PoisonError,
+        Arc,
         mpsc::{Receiver, Sender, channel},
     },
     thread,
     time::Duration,
 };
 
+use parking_lot::{Condvar, Mutex};
 use tokio::sync::Notify;
 
 /// A handle to the writer thread.
@@ -35,12 +36,8 @@ enum WriterStatus {
 }
 
 impl WriterState {
-    fn status(&self) -> MutexGuard<'_, WriterStatus> {
-        self.status.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn set(&self, status: WriterStatus) {
-        *self.status() = status;
+        *self.status.lock() = status;
         self.changed.notify_all();
     }
 }
@@ -57,11 +54,11 @@ impl ScreenWriter {
     }
 
     pub(super) fn is_free(&self) -> bool {
-        *self.state.status() == WriterStatus::Free
+        *self.state.status.lock() == WriterStatus::Free
     }
 
     pub(super) fn is_gone(&self) -> bool {
-        *self.state.status() == WriterStatus::Gone
+        *self.state.status.lock() == WriterStatus::Gone
     }
 
     /// Writes a frame. The previous one must have been written; see [`ScreenWriter::is_free`].
@@ -77,12 +74,12 @@ impl ScreenWriter {
 
     /// Waits until the frame is written, for at most `timeout`.
     pub(super) fn drain(&self, timeout: Duration) {
-        let status = self.state.status();
-        let waited = self
+        let mut status = self.state.status.lock();
+        let is_writing = |status: &mut WriterStatus| *status == WriterStatus::Writing;
+        let _ = self
             .state
             .changed
-            .wait_timeout_while(status, timeout, |status| *status == WriterStatus::Writing);
-        drop(waited);
+            .wait_while_for(&mut status, is_writing, timeout);
     }
 }
 

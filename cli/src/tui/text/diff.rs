@@ -4,13 +4,13 @@
 use std::ops::Range;
 
 use ratatui::{
-    style::{Modifier, Style},
+    style::Modifier,
     text::{Line, Span},
 };
 
 use super::{
     clusters,
-    wrap::{tidy, wrap_between},
+    wrap::{tidy, wrap, wrap_between},
 };
 use crate::{clean, tui::theme::Theme};
 
@@ -72,12 +72,7 @@ impl DiffWriter<'_> {
         }
         let name = if new == "+++ /dev/null" { old } else { new };
         let name = Line::styled(name[4..].to_owned(), self.theme.strong);
-        self.lines.extend(wrap_between(
-            &name,
-            self.width,
-            &Line::default(),
-            &Line::default(),
-        ));
+        self.lines.extend(wrap(&name, self.width));
     }
 
     fn line(&mut self, line: &str) {
@@ -102,12 +97,7 @@ impl DiffWriter<'_> {
             _ => {
                 self.flush();
                 let muted = Line::styled(line, self.theme.muted);
-                self.lines.extend(wrap_between(
-                    &muted,
-                    self.width,
-                    &Line::default(),
-                    &Line::default(),
-                ));
+                self.lines.extend(wrap(&muted, self.width));
                 return;
             }
         };
@@ -164,16 +154,15 @@ impl DiffWriter<'_> {
         let differs = differs.unwrap_or(0..0);
         let spans = vec![
             Span::styled(&text[..differs.start], style),
-            Span::styled(&text[differs.clone()], highlighted(style)),
+            Span::styled(
+                &text[differs.clone()],
+                style.add_modifier(Modifier::REVERSED),
+            ),
             Span::styled(&text[differs.end..], style),
         ];
         self.lines
             .extend(wrap_between(&Line::from(spans), self.width, &first, &rest));
     }
-}
-
-fn highlighted(style: Style) -> Style {
-    style.add_modifier(Modifier::REVERSED)
 }
 
 /// Returns the part of a line that differs from another; `None` if it is empty, or if the lines

@@ -102,6 +102,7 @@ mod tests {
         assert_eq!(fit("longer", 5), "long…");
         assert_eq!(fit("漢字", 4), "漢字");
         assert_eq!(fit("漢字漢", 4), "漢…");
+        assert_eq!(fit("天気予報", 6), "天気…");
         assert_eq!(fit("a\nb", 9), "a b");
         assert_eq!(fit("abc", 1), "…");
         assert_eq!(fit("abc", 0), "");

@@ -1,10 +1,9 @@
 //! Syntax highlighting, line by line.
 //!
 //! A small tokenizer for comments, strings, numbers and words, driven by a table of languages. It
-//! starts at once, processes ten megabytes per second, and keeps only a few bytes of state between
-//! lines, so code is highlighted while it arrives. `syntect` (with its regex engine in Rust) is
-//! more exact, but it takes 30 to 130 ms for the first block and 0.3 MB/s afterwards, and adds 2.5
-//! MB to the binary.
+//! starts at once and keeps only a few bytes of state between lines, so code is highlighted while it
+//! arrives. `syntect` (with its regex engine in Rust) is more exact, but it takes 30 to 130 ms for
+//! the first block and 0.3 MB/s afterwards, and adds 2.5 MB to the binary.
 
 mod languages;
 mod tokenizer;

@@ -236,9 +236,7 @@ impl MarkdownWriter<'_> {
             }
             TagEnd::Table => {
                 if let Some(table) = self.table.take() {
-                    let used: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
-                    let room = usize::from(self.width).saturating_sub(used).max(1);
-                    for line in table.lines(room, self.theme) {
+                    for line in table.lines(self.room(), self.theme) {
                         self.write(&line);
                     }
                     self.gap = true;
@@ -261,6 +259,12 @@ impl MarkdownWriter<'_> {
         if mem::take(&mut self.gap) {
             self.write(&Line::default());
         }
+    }
+
+    /// Returns the number of columns beside the prefixes.
+    fn room(&self) -> usize {
+        let used: usize = self.prefixes.iter().map(|it| it.rest.width()).sum();
+        usize::from(self.width).saturating_sub(used).max(1)
     }
 
     fn item(&mut self) {
@@ -310,9 +314,7 @@ impl MarkdownWriter<'_> {
             let indent = Line::from(CODE_INDENT);
             for line in tidy(text).lines() {
                 // Wrap within the width beside the prefixes, so that they precede every row.
-                let used: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
-                let room = usize::from(self.width).saturating_sub(used).max(1);
-                let room = u16::try_from(room).unwrap_or(u16::MAX);
+                let room = u16::try_from(self.room()).unwrap_or(u16::MAX);
                 for row in code_line(&mut tokenizer, line, room, &indent, self.theme) {
                     self.write(&row);
                 }
@@ -361,10 +363,8 @@ impl MarkdownWriter<'_> {
 
     fn rule(&mut self) {
         self.block();
-        let used: usize = self.prefixes.iter().map(|prefix| prefix.rest.width()).sum();
-        let room = usize::from(self.width).saturating_sub(used).clamp(1, 40);
-        self.spans
-            .push(Span::styled("─".repeat(room), self.theme.muted));
+        let rule = "─".repeat(self.room().min(40));
+        self.spans.push(Span::styled(rule, self.theme.muted));
         self.flush();
     }
 

@@ -38,7 +38,7 @@ pub(crate) fn marked(lines: &[Line<'_>]) -> String {
 }
 
 /// Highlights code in a language.
-pub(super) fn code(source: &str, language: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+fn code(source: &str, language: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut tokenizer = Tokenizer::of(language);
     let source = tidy(source);
     let lines = source.lines();

@@ -156,12 +156,7 @@ impl Flat {
             runs: Vec::new(),
         };
         for span in &line.spans {
-            // A fast path for printable ASCII, which is tidy already.
-            if span.content.bytes().all(|byte| matches!(byte, b' '..=b'~')) {
-                flat.text.push_str(&span.content);
-            } else {
-                flat.text.push_str(&tidy(&span.content).replace('\n', " "));
-            }
+            flat.text.push_str(&tidy(&span.content).replace('\n', " "));
             flat.runs
                 .push((flat.text.len(), line.style.patch(span.style)));
         }
@@ -203,7 +198,6 @@ impl Flat {
 /// Returns the rows of a line, the first with `first` columns and the others with `rest`. Spaces at
 /// a break belong to no row.
 pub(crate) fn rows(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
-    let is_ascii = text.is_ascii();
     let mut rows = Vec::new();
     let mut start = 0;
     let mut room = first;
@@ -216,11 +210,7 @@ pub(crate) fn rows(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
         if indent >= room {
             start += indent;
         }
-        let row = if is_ascii {
-            next_simple_row(text, start, room)
-        } else {
-            next_row(text, start, room)
-        };
+        let row = next_row(text, start, room);
         start = row.next;
         rows.push(row.range);
         room = rest;
@@ -235,32 +225,6 @@ struct WrappedRow {
     range: Range<usize>,
     /// The start of the next row.
     next: usize,
-}
-
-/// Returns the row at `start` of an ASCII text.
-fn next_simple_row(text: &str, start: usize, room: usize) -> WrappedRow {
-    let trimmed = |end: usize| start + text[start..end].trim_end_matches(' ').len();
-    let Some(rest) = text
-        .get(start + room.max(1)..)
-        .filter(|rest| !rest.is_empty())
-    else {
-        return WrappedRow {
-            range: start..trimmed(text.len()),
-            next: text.len(),
-        };
-    };
-    let full = text.len() - rest.len();
-    let spaces = rest.bytes().take_while(|byte| *byte == b' ').count();
-    let gap = text[start..full].rfind(' ').map(|gap| start + gap);
-    let (end, next) = match gap {
-        _ if spaces > 0 => (trimmed(full), full + spaces),
-        Some(gap) if trimmed(gap) > start => (trimmed(gap), gap + 1),
-        _ => (full, full),
-    };
-    WrappedRow {
-        range: start..end,
-        next,
-    }
 }
 
 /// Returns the row at `start`. It has at least one grapheme.
@@ -312,7 +276,6 @@ fn closes(grapheme: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use proptest::prelude::*;
     use ratatui::style::Modifier;
 
     use super::*;
@@ -397,26 +360,5 @@ mod tests {
         assert_eq!(lines(11), ["1. some", "   words"]);
         assert_eq!(lines(9), ["1some", " words"]);
         assert_eq!(lines(5), ["some", "words"]);
-    }
-
-    proptest! {
-        #[test]
-        fn the_ascii_fast_path_wraps_like_the_general_one(text in "[a-c ]{0,60}", first in 1usize..12, rest in 1usize..12) {
-            let mut start = 0;
-            let mut room = first;
-            for row in rows(&text, first, rest) {
-                let indent = text[start..].bytes().take_while(|byte| *byte == b' ').count();
-                if indent >= room {
-                    start += indent;
-                }
-                if start == text.len() {
-                    break;
-                }
-                let other = next_row(&text, start, room);
-                prop_assert_eq!(&row, &other.range);
-                start = other.next;
-                room = rest;
-            }
-        }
     }
 }

@@ -3,7 +3,7 @@
 use zot_protocol::{StopReason, ToolStatus, rpc};
 
 use crate::{
-    clean,
+    clean, output,
     tui::{
         state::{Call, FinishedCall, Item, Level, State, Turn},
         widget::item::inner,
@@ -180,19 +180,10 @@ pub(crate) fn block_text(blocks: &[rpc::Block]) -> (String, Vec<String>) {
             }
             rpc::Block::Image(image) => {
                 let mime = clean::line(&image.mime_type);
-                images.push(format!("image · {mime} · {}", size(image.bytes)));
+                images.push(format!("image · {mime} · {}", output::bytes(image.bytes)));
             }
             _ => {}
         }
     }
     (clean::text(&text), images)
-}
-
-/// Formats a size in bytes.
-fn size(bytes: u64) -> String {
-    match bytes {
-        0..1_000 => format!("{bytes} B"),
-        1_000..1_000_000 => format!("{} kB", bytes / 1_000),
-        _ => format!("{}.{} MB", bytes / 1_000_000, bytes % 1_000_000 / 100_000),
-    }
 }

@@ -2,6 +2,7 @@
 
 use std::path::PathBuf;
 
+use clap::ValueEnum;
 use zot_host::provider::{credentials, demo};
 
 use crate::tui::{
@@ -110,10 +111,7 @@ fn builtin_sent(state: &mut State, builtin: Builtin, args: &str, effects: &mut V
 /// it.
 pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut Vec<Effect>) {
     let mut begin = |state: &mut State, label: &str, effect: Effect| {
-        state.activity = Some(Activity {
-            label: label.to_owned(),
-            since: state.now,
-        });
+        state.begin(label);
         effects.push(effect);
     };
     match builtin {
@@ -157,7 +155,7 @@ pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut
 }
 
 fn help(state: &mut State) {
-    let of_builtin = |builtin: Builtin| {
+    let of_builtin = |builtin: &Builtin| {
         let name = format!("/{} {}", builtin.name(), builtin.args());
         (name.trim_end().to_owned(), builtin.about().to_owned())
     };
@@ -169,7 +167,7 @@ fn help(state: &mut State) {
     });
     state.output.push(Item::Listing {
         title: "Commands".to_owned(),
-        rows: Builtin::ALL.into_iter().map(of_builtin).collect(),
+        rows: Builtin::value_variants().iter().map(of_builtin).collect(),
     });
     let mut rest = state.commands.as_slice();
     while let Some(first) = rest.first() {

@@ -9,16 +9,16 @@ use crate::{
     tui::{
         editor::Outcome,
         message::Effect,
-        state::{Activity, Dialog, Level, Picked, Question, State, ToolGrant, step_wrapping},
+        state::{Dialog, Level, Picked, Question, State, ToolGrant, step_wrapping},
     },
 };
 
-/// The answers to a tool confirmation, in display order.
-pub(crate) const ANSWERS: [&str; 4] = [
-    "yes",
-    "always allow this tool",
-    "always allow all tools",
-    "no",
+/// The answers to a tool confirmation and their keys, in display order.
+pub(crate) const ANSWERS: [(&str, &str); 4] = [
+    ("y", "yes"),
+    ("t", "always allow this tool"),
+    ("a", "always allow all tools"),
+    ("n", "no"),
 ];
 
 /// Asks about a tool call, unless the user has already allowed it.
@@ -138,22 +138,16 @@ pub(super) fn paste(state: &mut State, text: &str) {
 
 fn picked(state: &mut State, picked: Picked, effects: &mut Vec<Effect>) {
     state.dialog = None;
-    let mut begin = |label: &str, effect: Effect| {
-        state.activity = Some(Activity {
-            label: label.to_owned(),
-            since: state.now,
-        });
-        effects.push(effect);
-    };
     match picked {
-        Picked::Model { provider, id } => begin(
-            "switching model",
-            Effect::SetModel {
-                provider: Some(provider),
-                id,
-            },
-        ),
-        Picked::Session(path) => begin("opening session", Effect::OpenSession(path)),
+        Picked::Model { provider, id } => {
+            state.begin("switching model");
+            let provider = Some(provider);
+            effects.push(Effect::SetModel { provider, id });
+        }
+        Picked::Session(path) => {
+            state.begin("opening session");
+            effects.push(Effect::OpenSession(path));
+        }
         Picked::Login(provider) => state.dialog = Some(Dialog::login(provider)),
         Picked::Logout(provider) => effects.push(Effect::Logout(provider)),
     }

@@ -3,7 +3,7 @@
 
 use zot_protocol::{Action, CommandResponse, PanelClose};
 
-use super::panel_resize;
+use super::{dialog, panel_resize};
 use crate::{
     clean,
     tui::{
@@ -69,8 +69,11 @@ pub(super) fn message(state: &mut State, message: HostMessage, effects: &mut Vec
         }
         HostMessage::SubmitsDropped(extension) => state.submit_dropped(&clean::line(&extension)),
         HostMessage::Withdrawn(number) => state.questions.retain(|it| it.number != number),
-        // The main loop turns it into `Message::ConfirmTool`, because it owns the reply channel.
-        HostMessage::Confirm(_) => {}
+        HostMessage::Confirm {
+            number,
+            grant,
+            args,
+        } => dialog::confirm_tool(state, number, grant, args, effects),
     }
 }
 

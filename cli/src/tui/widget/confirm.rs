@@ -5,14 +5,12 @@ use std::time::Instant;
 use ratatui::text::{Line, Span};
 use serde_json::Value;
 
-use super::rule;
+use super::{answers, rule};
 use crate::{
     clean,
     tui::{state::Question, text, theme::Theme, update::ANSWERS},
 };
 
-/// The letter keys of the answers.
-const LETTERS: [&str; 4] = ["y", "t", "a", "n"];
 /// Maximum number of bytes shown per argument.
 const MAX_BYTES: usize = 16 * 1024;
 
@@ -53,19 +51,8 @@ pub(crate) fn lines(
     if roomy {
         lines.push(Line::default());
     }
-    for (at, answer) in ANSWERS.iter().enumerate() {
-        if now < question.answerable_from {
-            lines.push(Line::default());
-            continue;
-        }
-        let chosen = at == question.selected;
-        let line = Line::from(vec![
-            Span::styled(if chosen { "› " } else { "  " }, theme.accent),
-            Span::styled(format!("{}  ", LETTERS[at]), theme.muted),
-            Span::styled(*answer, if chosen { theme.selected } else { theme.text }),
-        ]);
-        lines.push(text::fit_line(&line, width));
-    }
+    let accepts = now >= question.answerable_from;
+    lines.extend(answers(&ANSWERS, question.selected, accepts, width, theme));
     lines.push(rule::plain(width, theme));
     lines
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use ratatui::text::{Line, Span};
 use zot_protocol::rpc::ExtensionState;
 
-use super::{rule, window};
+use super::{rule, selectable, window};
 use crate::{
     clean,
     tui::{state::ExtensionView, text, theme::Theme},
@@ -59,19 +59,16 @@ fn overview(view: &ExtensionView, chosen: bool, column: usize, theme: &Theme) ->
     let name = clean::line(&info.name);
     let pad = column.saturating_sub(text::width(&name)) + 2;
     let mut rest = format!("{:pad$}{state:<9}", "");
-    if let Some(median) = view.median {
-        rest.push_str(&format!("{} / {}  ", time(median), time(view.worst)));
+    if let Some(median) = view.stats.median() {
+        rest.push_str(&format!("{} / {}  ", time(median), time(view.stats.worst)));
     }
-    if view.failed > 0 {
-        rest.push_str(&format!("{} failures  ", view.failed));
+    if view.stats.failed > 0 {
+        rest.push_str(&format!("{} failures  ", view.stats.failed));
     }
     rest.push_str(&clean::line(&info.version));
-    Line::from(vec![
-        Span::styled(if chosen { "› " } else { "  " }, theme.accent),
-        Span::styled(format!("{mark} "), style),
-        Span::styled(name, if chosen { theme.selected } else { theme.text }),
-        Span::styled(rest, theme.muted),
-    ])
+    let [cursor, name] = selectable(name, chosen, theme);
+    let mark = Span::styled(format!("{mark} "), style);
+    Line::from(vec![cursor, mark, name, Span::styled(rest, theme.muted)])
 }
 
 fn detail(view: Option<&ExtensionView>, width: u16, theme: &Theme) -> Vec<Line<'static>> {
@@ -94,15 +91,15 @@ fn detail(view: Option<&ExtensionView>, width: u16, theme: &Theme) -> Vec<Line<'
     add("commands", commands.join(" "), theme.text);
     add("tools", info.tools.join(" "), theme.text);
     add("intercepts", info.intercepts.join(" "), theme.text);
-    if let Some(median) = view.median {
+    if let Some(median) = view.stats.median() {
         let text = format!(
             "median {} · worst {} · requests {} · blocked {} · rewritten {} · failed {}",
             time(median),
-            time(view.worst),
-            view.requests,
-            view.blocked,
-            view.rewritten,
-            view.failed
+            time(view.stats.worst),
+            view.stats.asked,
+            view.stats.blocked,
+            view.stats.rewritten,
+            view.stats.failed
         );
         add("latency", text, theme.text);
     }

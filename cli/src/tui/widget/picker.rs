@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::{rule, window};
+use super::{rule, selectable, window};
 use crate::tui::{state::Picker, text, theme::Theme};
 
 const MAX_ROWS: usize = 12;
@@ -25,16 +25,15 @@ pub(crate) fn lines(picker: &Picker, width: u16, room: usize, theme: &Theme) -> 
     );
     for index in view {
         let choice = matching[index];
-        let chosen = index == picker.selected;
         let columns = u16::try_from(column).unwrap_or(width);
         let label = text::fit(&choice.label, columns);
         let pad = column.saturating_sub(text::width(&label)) + 2;
-        let line = Line::from(vec![
-            Span::styled(if chosen { "› " } else { "  " }, theme.accent),
-            Span::styled(label, if chosen { theme.selected } else { theme.text }),
-            Span::styled(format!("{:pad$}{}", "", choice.detail), theme.muted),
-        ]);
-        lines.push(text::fit_line(&line, width));
+        let detail = Span::styled(format!("{:pad$}{}", "", choice.detail), theme.muted);
+        let [mark, label] = selectable(label, index == picker.selected, theme);
+        lines.push(text::fit_line(
+            &Line::from(vec![mark, label, detail]),
+            width,
+        ));
     }
     if matching.is_empty() {
         lines.push(Line::styled("  no matches", theme.muted));

@@ -2,7 +2,7 @@
 
 use ratatui::text::{Line, Span};
 
-use super::window;
+use super::{selectable, window};
 use crate::tui::{
     state::{Popup, PopupRow},
     text,
@@ -42,26 +42,20 @@ fn name(row: &PopupRow) -> Option<String> {
 }
 
 fn line(row: &PopupRow, chosen: bool, column: usize, theme: &Theme) -> Line<'static> {
-    let mark = if chosen { "› " } else { "  " };
-    let style = if chosen { theme.selected } else { theme.text };
     let about = match row {
         PopupRow::Divider(extension) => {
             return Line::styled(format!("  ── {extension} ──"), theme.muted);
         }
         PopupRow::File(file) => {
-            return Line::from(vec![
-                Span::styled(mark, theme.accent),
-                Span::styled(file.path.clone(), style),
-            ]);
+            let spans = selectable(file.path.clone(), chosen, theme);
+            return Line::from(spans.to_vec());
         }
         PopupRow::Builtin(builtin) => builtin.about().to_owned(),
         PopupRow::Command { description, .. } => description.clone(),
     };
     let name = name(row).unwrap_or_default();
     let pad = column.saturating_sub(text::width(&name)) + 2;
-    Line::from(vec![
-        Span::styled(mark, theme.accent),
-        Span::styled(name, style),
-        Span::styled(format!("{:pad$}{about}", ""), theme.muted),
-    ])
+    let about = Span::styled(format!("{:pad$}{about}", ""), theme.muted);
+    let [mark, name] = selectable(name, chosen, theme);
+    Line::from(vec![mark, name, about])
 }

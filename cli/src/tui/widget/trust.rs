@@ -2,16 +2,16 @@
 
 use std::time::Instant;
 
-use ratatui::text::{Line, Span};
+use ratatui::text::Line;
 
-use super::rule;
+use super::{answers, rule};
 use crate::{
     clean,
     tui::{state::TrustDialog, text, theme::Theme},
 };
 
 const WARNING: &str = "It comes with this project and is a program that runs on your machine.";
-const ANSWERS: [&str; 2] = ["no, do not start it", "yes, always start it"];
+const ANSWERS: [(&str, &str); 2] = [("n", "no, do not start it"), ("y", "yes, always start it")];
 
 pub(crate) fn lines(
     trust: &TrustDialog,
@@ -34,21 +34,14 @@ pub(crate) fn lines(
         about.push((clean::line(&extension.description), theme.text));
     }
     let dir = zot_host::extension::discover::escape::path(&extension.dir);
-    about.extend([
-        (format!("path    {dir}"), theme.muted),
-        (
-            format!("command {}", clean::line(&extension.command)),
-            theme.muted,
-        ),
-        (
-            format!("access  {}", clean::line(&extension.permissions)),
-            theme.muted,
-        ),
-        (
-            format!("reason  {}", clean::line(&extension.why)),
-            theme.muted,
-        ),
-    ]);
+    for (label, text) in [
+        ("path   ", &dir),
+        ("command", &extension.command),
+        ("access ", &extension.permissions),
+        ("reason ", &extension.why),
+    ] {
+        about.push((format!("{label} {}", clean::line(text)), theme.muted));
+    }
     let fits = room.saturating_sub(ANSWERS.len() + 3);
     let about = about.iter().flat_map(|(text, style)| {
         let line = Line::styled(text.clone(), *style);
@@ -56,19 +49,8 @@ pub(crate) fn lines(
     });
     lines.extend(about.take(fits));
     lines.push(Line::default());
-    for (at, answer) in ANSWERS.iter().enumerate() {
-        if now < trust.answerable_from {
-            lines.push(Line::default());
-            continue;
-        }
-        let chosen = at == trust.selected;
-        let line = Line::from(vec![
-            Span::styled(if chosen { "› " } else { "  " }, theme.accent),
-            Span::styled(["n  ", "y  "][at], theme.muted),
-            Span::styled(*answer, if chosen { theme.selected } else { theme.text }),
-        ]);
-        lines.push(text::fit_line(&line, width));
-    }
+    let accepts = now >= trust.answerable_from;
+    lines.extend(answers(&ANSWERS, trust.selected, accepts, width, theme));
     lines.push(rule::plain(width, theme));
     lines
 }

@@ -16,10 +16,9 @@ use crate::{
     },
 };
 
-pub(super) fn of(all: &[Installed], home: &Home) -> anyhow::Result<String> {
+pub(super) fn of(all: &[Installed], home: &Home) -> String {
     let extensions: Vec<Value> = all.iter().map(|it| extension(it, home)).collect();
-    let text = serde_json::to_string_pretty(&json!({ "extensions": extensions }))?;
-    Ok(clean::escape_json(&text).into_owned())
+    clean::pretty_json(&json!({ "extensions": extensions }))
 }
 
 fn extension(it: &Installed, home: &Home) -> Value {

@@ -1,6 +1,5 @@
 //! `zot ext list`: a table with details below each row.
 
-use unicode_width::{UnicodeWidthChar, UnicodeWidthStr};
 use zot_host::{
     extension::{PermissionReport, discover::escape},
     home::Home,
@@ -8,7 +7,7 @@ use zot_host::{
 
 use zot_process::Support;
 
-use crate::{output::Style, package::installed::Installed, registration_summary};
+use crate::{output::Style, package::installed::Installed, registration_summary, tui::text};
 
 const HEADINGS: [&str; 5] = ["NAME", "VERSION", "SCOPE", "STATE", "SOURCE"];
 /// Shown for a missing value.
@@ -23,16 +22,19 @@ pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> Stri
     let mut widths = HEADINGS.map(str::len);
     for row in &rows {
         for (width, cell) in widths.iter_mut().zip(row) {
-            *width = cell.width().max(*width);
+            *width = text::width(cell).max(*width);
         }
     }
     // Limit the version, which is free text, to leave room for the name and the state.
     widths[1] = widths[1].min(16);
-    let fit = |text: &str| truncated(text, columns);
+    let fit = |text: &str| match columns {
+        Some(columns) => text::fit(text, u16::try_from(columns).unwrap_or(u16::MAX)),
+        None => text.to_owned(),
+    };
     // If a source is too long for its column, give each its own line: it ends with the commit.
     let in_column = columns.is_none_or(|columns| {
         let mut lines = rows.iter().map(|row| line(row, &widths));
-        lines.all(|line| line.width() <= columns)
+        lines.all(|line| text::width(&line) <= columns)
     });
     let headings = HEADINGS.map(ToOwned::to_owned);
     let shown = |row: &[String; 5]| {
@@ -43,20 +45,20 @@ pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> Stri
             line(first, &widths)
         }
     };
-    let mut text = format!("{}\n", style.muted(fit(&shown(&headings))));
+    let mut table = format!("{}\n", style.muted(fit(&shown(&headings))));
     for (it, row) in all.iter().zip(&rows) {
-        text.push_str(&format!("{}\n", fit(&shown(row))));
+        table.push_str(&format!("{}\n", fit(&shown(row))));
         let [.., source] = row;
         let source = Some(format!("from {source}")).filter(|_| !in_column && source != NONE);
         for detail in source.into_iter().chain(details(it, home)) {
             let room = columns.map(|columns| columns.saturating_sub(GAP.len()));
             for line in wrapped(&detail, room) {
                 let line = fit(&format!("{GAP}{line}"));
-                text.push_str(&format!("{}\n", style.muted(line)));
+                table.push_str(&format!("{}\n", style.muted(line)));
             }
         }
     }
-    text
+    table
 }
 
 fn row(it: &Installed) -> [String; 5] {
@@ -84,17 +86,17 @@ fn row(it: &Installed) -> [String; 5] {
 }
 
 fn line(cells: &[String], widths: &[usize]) -> String {
-    let mut text = String::new();
+    let mut line = String::new();
     for (index, (cell, width)) in cells.iter().zip(widths).enumerate() {
         if index + 1 == cells.len() {
-            text.push_str(cell);
+            line.push_str(cell);
         } else {
-            let cell = truncated(cell, Some(*width));
-            let space = " ".repeat(width - cell.width());
-            text.push_str(&format!("{cell}{space}{GAP}"));
+            let cell = text::fit(cell, u16::try_from(*width).unwrap_or(u16::MAX));
+            let space = " ".repeat(width - text::width(&cell));
+            line.push_str(&format!("{cell}{space}{GAP}"));
         }
     }
-    text
+    line
 }
 
 fn details(it: &Installed, home: &Home) -> Vec<String> {
@@ -126,16 +128,16 @@ fn details(it: &Installed, home: &Home) -> Vec<String> {
 }
 
 /// Wraps text to a few lines. The last line may be longer than `columns`.
-fn wrapped(text: &str, columns: Option<usize>) -> Vec<String> {
+fn wrapped(detail: &str, columns: Option<usize>) -> Vec<String> {
     const MAX_LINES: usize = 4;
     let Some(columns) = columns else {
-        return vec![text.to_owned()];
+        return vec![detail.to_owned()];
     };
     let mut lines = vec![String::new()];
-    for word in text.split(' ') {
+    for word in detail.split(' ') {
         let count = lines.len();
         let line = lines.last_mut().expect("starts with one line");
-        let fits = line.width() + 1 + word.width() <= columns;
+        let fits = text::width(line) + 1 + text::width(word) <= columns;
         if line.is_empty() || fits || count == MAX_LINES {
             if !line.is_empty() {
                 line.push(' ');
@@ -148,28 +150,9 @@ fn wrapped(text: &str, columns: Option<usize>) -> Vec<String> {
     lines
 }
 
-/// Truncates text to the width of the terminal, with an ellipsis.
-fn truncated(text: &str, columns: Option<usize>) -> String {
-    let Some(columns) = columns.filter(|columns| text.width() > *columns) else {
-        return text.to_owned();
-    };
-    let mut left = columns.saturating_sub(1);
-    let mut truncated = String::new();
-    for char in text.chars() {
-        let width = char.width().unwrap_or(0);
-        if width > left {
-            break;
-        }
-        left -= width;
-        truncated.push(char);
-    }
-    truncated.push('…');
-    truncated
-}
-
 #[cfg(test)]
 mod tests {
-    use super::{truncated, wrapped};
+    use super::wrapped;
 
     #[test]
     fn long_text_wraps() {
@@ -177,13 +160,5 @@ mod tests {
         assert_eq!(wrapped("one two three", Some(7)), ["one two", "  three"]);
         let lines = wrapped("a b c d e f g h", Some(3));
         assert_eq!(lines, ["a b", "  c", "  d", "  e f g h"]);
-    }
-
-    #[test]
-    fn a_line_is_truncated_to_the_terminal_width() {
-        assert_eq!(truncated("weather", Some(7)), "weather");
-        assert_eq!(truncated("weather", Some(5)), "weat…");
-        assert_eq!(truncated("天気予報", Some(6)), "天気…");
-        assert_eq!(truncated("weather", None), "weather");
     }
 }

@@ -5,12 +5,14 @@ use std::{
     fs,
     path::Path,
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc,
         atomic::{AtomicBool, Ordering},
     },
     thread,
     time::{Duration, Instant},
 };
+
+use parking_lot::{Mutex, MutexGuard};
 
 use super::ignored::Ignored;
 
@@ -61,7 +63,7 @@ impl Index {
     }
 
     pub(super) fn paths(&self) -> MutexGuard<'_, Vec<Box<str>>> {
-        self.shared.paths()
+        self.shared.paths.lock()
     }
 }
 
@@ -72,10 +74,6 @@ impl Drop for Index {
 }
 
 impl IndexState {
-    fn paths(&self) -> MutexGuard<'_, Vec<Box<str>>> {
-        self.paths.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
     /// Collects all paths except ignored ones and version control directories. Symbolic links are
     /// listed but not followed.
     fn walk(&self, root: &Path) {
@@ -87,7 +85,7 @@ impl IndexState {
             found: 0,
         };
         walk.folder(root, &Ignored::of(root), MAX_DEPTH);
-        self.paths().append(&mut walk.batch);
+        self.paths.lock().append(&mut walk.batch);
     }
 }
 
@@ -132,7 +130,7 @@ impl Walk<'_> {
             self.found += 1;
         }
         if self.batch.len() == BATCH {
-            self.shared.paths().append(&mut self.batch);
+            self.shared.paths.lock().append(&mut self.batch);
         }
     }
 

@@ -1,7 +1,5 @@
 //! The table of languages for syntax highlighting.
 
-use std::{collections::HashSet, sync::LazyLock};
-
 /// Words separated by spaces.
 pub(super) type Words = &'static str;
 
@@ -103,34 +101,19 @@ const fn like_python(
     }
 }
 
-/// A language with its word lists as sets.
-#[derive(Debug)]
-pub(super) struct IndexedLanguage {
-    pub(super) language: &'static Language,
-    pub(super) keywords: HashSet<&'static str>,
-    pub(super) kinds: HashSet<&'static str>,
-}
-
-/// Built when the first code block is drawn.
-static INDEXED: LazyLock<Vec<IndexedLanguage>> = LazyLock::new(|| {
-    let known = |language: &'static Language| IndexedLanguage {
-        language,
-        keywords: language.keywords.split(' ').collect(),
-        kinds: language.kinds.split(' ').collect(),
-    };
-    LANGUAGES.iter().map(known).collect()
-});
-
 /// Finds a language by name, file extension or file name.
-pub(super) fn find(name: &str) -> Option<&'static IndexedLanguage> {
+pub(super) fn find(name: &str) -> Option<&'static Language> {
     let file = name.rsplit(['/', '\\']).next().unwrap_or(name);
     let ending = file.rsplit('.').next().unwrap_or(file).to_ascii_lowercase();
     if ending.is_empty() {
         return None;
     }
-    INDEXED
-        .iter()
-        .find(|it| it.language.names.split(' ').any(|name| name == ending))
+    LANGUAGES.iter().find(|it| lists(it.names, &ending))
+}
+
+/// Reports whether a word is in a list.
+pub(super) fn lists(words: Words, word: &str) -> bool {
+    words.split(' ').any(|listed| listed == word)
 }
 
 static LANGUAGES: &[Language] = &[
@@ -388,7 +371,7 @@ mod tests {
             ("app.test.tsx", "javascript"),
         ] {
             assert_eq!(
-                find(name).and_then(|it| it.language.names.split(' ').next()),
+                find(name).and_then(|it| it.names.split(' ').next()),
                 Some(expected),
                 "{name}"
             );

@@ -4,7 +4,7 @@ use std::ops::Range;
 
 use ratatui::style::Style;
 
-use super::languages::{self, IndexedLanguage, Language, NameStyle};
+use super::languages::{self, Language, NameStyle, lists};
 use crate::tui::theme::Theme;
 
 /// The kind of a token.
@@ -40,7 +40,7 @@ impl TokenKind {
 /// A language, and what the previous line has left open.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tokenizer {
-    known: Option<&'static IndexedLanguage>,
+    language: Option<&'static Language>,
     within: Within,
 }
 
@@ -58,22 +58,20 @@ impl Tokenizer {
     /// Creates a highlighter by language name. Code in an unknown language stays plain.
     pub(crate) fn of(language: &str) -> Self {
         Self {
-            known: languages::find(language),
+            language: languages::find(language),
             within: Within::Code,
         }
     }
 
     /// Returns the tokens of the next line, in order and without gaps.
     pub(crate) fn line(&mut self, line: &str) -> Vec<(Range<usize>, TokenKind)> {
-        let Some(known) = self.known else {
+        let Some(language) = self.language else {
             return vec![(0..line.len(), TokenKind::Plain)];
         };
-        let language = known.language;
         if language.name_style == NameStyle::Diff {
             return vec![(0..line.len(), part_of_diff(line))];
         }
         let mut scan = Scan {
-            known,
             language,
             line,
             at: 0,
@@ -108,7 +106,6 @@ fn part_of_diff(line: &str) -> TokenKind {
 
 /// The tokenizer's position in one line.
 struct Scan<'l> {
-    known: &'static IndexedLanguage,
     language: &'static Language,
     line: &'l str,
     at: usize,
@@ -288,10 +285,10 @@ impl<'l> Scan<'l> {
         } else {
             word
         };
-        if self.known.keywords.contains(listed) {
+        if lists(language.keywords, listed) {
             return TokenKind::Keyword;
         }
-        if self.known.kinds.contains(listed) {
+        if lists(language.kinds, listed) {
             return TokenKind::Kind;
         }
         if matches!(language.name_style, NameStyle::Program | NameStyle::Rust) {
