@@ -1,6 +1,6 @@
 //! A panel drawn by an extension.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use ratatui::{
     crossterm::event::{KeyCode, KeyEvent, KeyModifiers},
@@ -164,6 +164,8 @@ fn lines(texts: &[String]) -> Vec<String> {
 
 #[cfg(test)]
 mod tests {
+    use std::time::Duration;
+
     use super::*;
 
     fn panel(captures_esc: bool) -> Panel {
