@@ -73,9 +73,29 @@ pub struct Check {
     pub fix: &'static str,
     /// Checks whose failure blocks this one.
     pub needs: &'static [&'static str],
-    /// Checks that must finish before this one starts.
-    pub(crate) after: &'static [&'static str],
     pub(crate) run: Run,
+}
+
+impl Check {
+    /// The checks that must finish before this one starts.
+    pub(crate) fn waits_for(&self) -> impl Iterator<Item = &'static str> {
+        let reaches = match self.run {
+            Run::Probed(_) | Run::ProbedAndWatched(..) => REACHES,
+            _ => &[],
+        };
+        self.needs.iter().chain(reaches).copied()
+    }
+
+    /// The code that sends requests; `None` if the check only observes.
+    pub(crate) fn trial(&self) -> Option<Trial> {
+        match self.run {
+            Run::Surveyed(_) | Run::Watched(..) => None,
+            Run::Tried(trial)
+            | Run::TriedAndWatched(trial, _)
+            | Run::Probed(trial)
+            | Run::ProbedAndWatched(trial, _) => Some(trial),
+        }
+    }
 }
 
 /// How a check is judged.
@@ -86,10 +106,18 @@ pub(crate) enum Run {
     /// judge.
     Watched(JudgeFrame, fn(&Surface, &SeenTypes) -> Option<&'static str>),
     /// Judged by sending requests.
-    Tried(for<'a> fn(&'a Cx) -> Trying<'a>),
+    Tried(Trial),
     /// Judged by sending requests, and by each frame of every session.
-    TriedAndWatched(for<'a> fn(&'a Cx) -> Trying<'a>, JudgeFrame),
+    TriedAndWatched(Trial, JudgeFrame),
+    /// Judged by whether the extension still works. Runs after the checks in [`REACHES`], which show
+    /// what it answers.
+    Probed(Trial),
+    /// Like `Probed`, and judged by each frame of every session.
+    ProbedAndWatched(Trial, JudgeFrame),
 }
+
+/// Sends requests and judges the replies.
+pub(crate) type Trial = for<'a> fn(&'a Cx) -> Trying<'a>;
 
 /// Returns how a frame breaks the rule, given the session so far.
 pub(crate) type JudgeFrame = fn(&ReceivedLine, &History) -> Option<Finding>;
@@ -188,11 +216,13 @@ pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Viola
         return Vec::new();
     }
     let violation = |check: &'static Check| match check.run {
-        Run::Watched(frame, _) | Run::TriedAndWatched(_, frame) => Some(Violation {
+        Run::Watched(frame, _)
+        | Run::TriedAndWatched(_, frame)
+        | Run::ProbedAndWatched(_, frame) => Some(Violation {
             check: check.id,
             finding: frame(received, before)?,
         }),
-        Run::Surveyed(_) | Run::Tried(_) => None,
+        Run::Surveyed(_) | Run::Tried(_) | Run::Probed(_) => None,
     };
     catalogue().filter_map(violation).collect()
 }

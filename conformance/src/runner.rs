@@ -179,11 +179,9 @@ async fn try_all(
     let mut tasks = JoinSet::new();
     let mut names = HashMap::new();
     for check in chosen {
-        let waits: Vec<_> = check
-            .needs
-            .iter()
-            .chain(check.after)
-            .filter_map(|id| Some((*id, ends.get(id)?.subscribe())))
+        let waits = check.waits_for();
+        let waits: Vec<_> = waits
+            .filter_map(|id| Some((id, ends.get(id)?.subscribe())))
             .collect();
         let (plan, progress) = (Arc::clone(plan), Arc::clone(progress));
         let (slots, keep_going) = (Arc::clone(&slots), options.keep_going);
@@ -270,8 +268,8 @@ fn chosen(options: &Options) -> Vec<&'static Check> {
     let mut at = 0;
     while at < ids.len() {
         if let Some(check) = crate::check::find(ids[at]) {
-            for id in check.needs.iter().chain(check.after) {
-                if !ids.contains(id) {
+            for id in check.waits_for() {
+                if !ids.contains(&id) {
                     ids.push(id);
                 }
             }
@@ -279,17 +277,17 @@ fn chosen(options: &Options) -> Vec<&'static Check> {
         at += 1;
     }
     catalogue()
-        .filter(|check| matches!(check.run, Run::Tried(_) | Run::TriedAndWatched(..)))
+        .filter(|check| check.trial().is_some())
         .filter(|check| check.profile <= options.profile && ids.contains(&check.id))
         .collect()
 }
 
 async fn trial(check: &'static Check, cx: &Cx) -> Tried {
     let began = Instant::now();
-    let (Run::Tried(run) | Run::TriedAndWatched(run, _)) = &check.run else {
-        unreachable!("only checks that send requests are chosen");
-    };
-    let mut checked = run(cx).await;
+    let trial = check
+        .trial()
+        .expect("only checks that send requests are chosen");
+    let mut checked = trial(cx).await;
     if let Err(Stop::Broken(faults) | Stop::Weak(faults)) = &mut checked
         && !faults.is_empty()
     {
@@ -310,7 +308,7 @@ mod tests {
     fn depth(id: &str, left: usize) {
         assert!(left > 0, "{id} depends on itself");
         let check = crate::check::find(id).unwrap();
-        for id in check.needs.iter().chain(check.after) {
+        for id in check.waits_for() {
             depth(id, left - 1);
         }
     }
@@ -318,7 +316,7 @@ mod tests {
     #[test]
     fn dependencies_exist_and_have_no_cycles() {
         for check in catalogue() {
-            for id in check.needs.iter().chain(check.after) {
+            for id in check.waits_for() {
                 assert!(
                     crate::check::find(id).is_some(),
                     "{} depends on unknown {id}",

@@ -22,7 +22,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The user is waiting for the command. Without a response they get an error after 60 s.",
         fix: "Answer every `command_invoked` with one `command_response` with the same `id`; use `action: \"noop\"` if there is nothing to do.",
         needs: &[],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(one_response(cx))),
     },
     Check {
@@ -34,7 +33,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "An action without its field does nothing, and the user does not see why.",
         fix: r#"{"type":"command_response","id":"…","action":"display","display":"the text"}"#,
         needs: &[],
-        after: &[],
         run: Run::Watched(valid_response, |surface, _| no_commands(surface)),
     },
     Check {
@@ -46,7 +44,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The Go host omits the field when the user typed no arguments.",
         fix: "Treat a missing `args` as \"\": frame.get(\"args\", \"\") rather than frame[\"args\"].",
         needs: &["CMD-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(args_omitted(cx))),
     },
     Check {
@@ -58,7 +55,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The host matches replies by id. An id that was converted to a number or truncated matches no request.",
         fix: "Treat the id as an opaque string; do not parse it.",
         needs: &["CMD-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(ids_verbatim(cx))),
     },
     Check {
@@ -70,7 +66,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Users paste all kinds of text into the command line.",
         fix: "Treat `args` as one string, and write the response with a JSON library.",
         needs: &["CMD-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(hard_arguments(cx))),
     },
     Check {
@@ -82,8 +77,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Right after a reload, a host may still use an old name.",
         fix: "Answer with `error` or ignore the request; do not exit.",
         needs: &["CMD-01"],
-        after: super::REACHES,
-        run: Run::Tried(|cx| Box::pin(unregistered(cx))),
+        run: Run::Probed(|cx| Box::pin(unregistered(cx))),
     },
 ];
 

@@ -2,7 +2,7 @@
 
 use serde_json::json;
 
-use super::{Check, Checked, Cx, Profile, REACHES, Run, Stop, context::gone};
+use super::{Check, Checked, Cx, Profile, Run, Stop, context::gone};
 use crate::{
     samples::{self, EventFields},
     verdict::Level,
@@ -18,8 +18,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Events are one-way. An extension that crashes on one misses all later ones.",
         fix: "Handle the events you subscribe to, ignore the rest, and do not reply.",
         needs: &[],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(every_event(cx, EventFields::All))),
+        run: Run::Probed(|cx| Box::pin(every_event(cx, EventFields::All))),
     },
     Check {
         id: "EVT-02",
@@ -30,8 +29,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "`tool_id`, `error` and others are not always present.",
         fix: "Read optional fields with a default.",
         needs: &["EVT-01"],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(every_event(cx, EventFields::Required))),
+        run: Run::Probed(|cx| Box::pin(every_event(cx, EventFields::Required))),
     },
     Check {
         id: "EVT-03",
@@ -42,8 +40,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Later versions add events.",
         fix: "Ignore events you do not know.",
         needs: &["EVT-01"],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(unknown_event(cx))),
+        run: Run::Probed(|cx| Box::pin(unknown_event(cx))),
     },
     Check {
         id: "EVT-04",
@@ -54,8 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A host disconnects an extension whose event queue is full.",
         fix: "Keep reading stdin; do slow work on another thread or task.",
         needs: &["EVT-01"],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(many_events(cx))),
+        run: Run::Probed(|cx| Box::pin(many_events(cx))),
     },
 ];
 

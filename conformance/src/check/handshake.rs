@@ -2,9 +2,7 @@
 
 use serde_json::{Value, json};
 
-use super::{
-    Check, Checked, Cx, PASS, Profile, REACHES, Run, Stop, invalid_frame, manifest::NO_MANIFEST,
-};
+use super::{Check, Checked, Cx, PASS, Profile, Run, Stop, invalid_frame, manifest::NO_MANIFEST};
 use crate::{
     samples,
     session::{History, ReceivedLine, Session},
@@ -25,7 +23,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The host only answers `hello`, so an extension that waits for the host to start waits forever. If another frame comes first, the host closes the connection.",
         fix: r#"Write {"type":"hello","name":"…"} as the first line and flush it. Write banners to stderr."#,
         needs: &[],
-        after: &[],
         run: Run::Surveyed(|survey| survey.milestone(Milestone::Hello)),
     },
     Check {
@@ -37,7 +34,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A host rejects a malformed `hello` and ignores a second one.",
         fix: "`name` is a required string; `capabilities` is a list of strings.",
         needs: &[],
-        after: &[],
         run: Run::Watched(one_valid_hello, |_, _| None),
     },
     Check {
@@ -49,7 +45,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "zot uses the manifest's name everywhere; a different name in `hello` makes logs confusing.",
         fix: "Use the same name in both places.",
         needs: &[],
-        after: &[],
         run: Run::Surveyed(same_name),
     },
     Check {
@@ -61,8 +56,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Newer hosts send more fields. An extension that rejects unknown fields breaks with the next version.",
         fix: "Ignore unknown fields; do not decode with `deny_unknown_fields` or similar.",
         needs: &[],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(unknown_fields(cx))),
+        run: Run::Probed(|cx| Box::pin(unknown_fields(cx))),
     },
     Check {
         id: "HEL-05",
@@ -73,8 +67,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Older hosts do not send the newer fields.",
         fix: "If `extension_dir` is missing, use the directory of the program.",
         needs: &[],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(core_fields(cx))),
+        run: Run::Probed(|cx| Box::pin(core_fields(cx))),
     },
     Check {
         id: "HEL-06",
@@ -85,8 +78,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Within one major version, frames are only added. What to do about another version is up to the extension.",
         fix: "Either is fine: continue, or write the reason to stderr and exit.",
         needs: &[],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(another_version(cx))),
+        run: Run::Probed(|cx| Box::pin(another_version(cx))),
     },
 ];
 

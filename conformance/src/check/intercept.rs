@@ -28,7 +28,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The host holds the event until it is answered. A guard that answers too late has no effect.",
         fix: "Answer every `event_intercept`, even if you do not care about it: a response with only the `id` means continue.",
         needs: &[],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(one_response(cx))),
     },
     Check {
@@ -40,7 +39,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The host treats an invalid rewrite as a failure of the interceptor.",
         fix: "Send the complete arguments object that the tool should receive.",
         needs: &[],
-        after: &[],
         run: Run::Watched(valid_response, |surface, _| no_intercepts(surface)),
     },
     Check {
@@ -52,7 +50,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The host ignores it there, so the response does not do what was intended.",
         fix: "`assistant_message` and `user_message` take `replace_text`; `tool_result` takes `replace_content`.",
         needs: &[],
-        after: &[],
         run: Run::Watched(text_to_replace, |surface, _| no_intercepts(surface)),
     },
     Check {
@@ -64,7 +61,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The model or the user sees the reason; without one, the model tries again.",
         fix: "Say what was blocked and what would be allowed.",
         needs: &[],
-        after: &[],
         run: Run::Watched(block_has_reason, |surface, _| no_intercepts(surface)),
     },
     Check {
@@ -76,7 +72,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Every tool call in a session waits for the response.",
         fix: "Compile patterns and load files once, before `ready`.",
         needs: &["INT-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(quick(cx))),
     },
     Check {
@@ -88,7 +83,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The interception may be about the tool's own call; then both wait for each other.",
         fix: "Handle requests concurrently, for example with a thread or task per request.",
         needs: &["INT-01", "TOL-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(while_busy(cx))),
     },
 ];

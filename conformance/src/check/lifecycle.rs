@@ -7,8 +7,8 @@ use zot_process::Exit;
 use zot_protocol::limits;
 
 use super::{
-    Check, Checked, Cx, Fault, PASS, Profile, REACHES, Run, Stop, broken, command,
-    context::with_stderr, tool,
+    Check, Checked, Cx, Fault, PASS, Profile, Run, Stop, broken, command, context::with_stderr,
+    tool,
 };
 use crate::{
     diagnose::shown,
@@ -29,7 +29,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "After 2 s the host sends SIGTERM, and 1 s later SIGKILL. Unsaved data is lost.",
         fix: "On `shutdown`, leave the loop, save, send `shutdown_ack`, and exit.",
         needs: &[],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(shutdown(cx))),
     },
     Check {
@@ -41,7 +40,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "It tells the host that the exit is intended and not a crash.",
         fix: r#"Answer `shutdown` with {"type":"shutdown_ack"} as the last line."#,
         needs: &["LIF-01"],
-        after: &[],
         run: Run::TriedAndWatched(|cx| Box::pin(acknowledged(cx)), nothing_after_ack),
     },
     Check {
@@ -53,7 +51,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A host that is killed sends no `shutdown`. An extension that ignores the end of stdin runs forever.",
         fix: "Exit at the end of stdin.",
         needs: &[],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(end_of_input(cx))),
     },
     Check {
@@ -65,7 +62,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Any other code looks like a crash in the log.",
         fix: "Exit with 0 when asked to exit.",
         needs: &["LIF-01", "LIF-03"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(code_zero(cx))),
     },
     Check {
@@ -77,8 +73,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Users quit while requests are running.",
         fix: "Do not wait for unfinished work.",
         needs: &["LIF-01"],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(in_the_middle(cx))),
+        run: Run::Probed(|cx| Box::pin(in_the_middle(cx))),
     },
     Check {
         id: "LIF-06",
@@ -89,7 +84,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The host sends SIGKILL one second later.",
         fix: "Keep the default handler for SIGTERM, or save and exit in your own.",
         needs: &[],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(terminated(cx))),
     },
     Check {
@@ -101,8 +95,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A host kills them, but other programs may not.",
         fix: "Wait for child processes, or kill them, before you exit.",
         needs: &["LIF-01"],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(nothing_left(cx))),
+        run: Run::Probed(|cx| Box::pin(nothing_left(cx))),
     },
     Check {
         id: "LIF-08",
@@ -113,8 +106,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A stale lock file or partly written state must not break the extension permanently.",
         fix: "Write files atomically (to a temporary file, then rename), and use locks that the system releases on exit.",
         needs: &[],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(after_kill(cx))),
+        run: Run::Probed(|cx| Box::pin(after_kill(cx))),
     },
 ];
 

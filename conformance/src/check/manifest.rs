@@ -21,7 +21,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A host that cannot read the manifest reports it once and does not load the extension, so none of its commands or tools appear.",
         fix: r#"Write at least {"name":"my-ext","exec":"./my-ext"} to extension.json. `zot ext new` creates a working one."#,
         needs: &[],
-        after: &[],
         run: Run::Surveyed(|survey| of_manifest(survey, Milestone::Manifest)),
     },
     Check {
@@ -33,7 +32,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "It must also start on other machines, from any working directory.",
         fix: "Make the file executable, check its `#!` line, and give its path relative to the manifest (`./my-ext`), not to your current directory.",
         needs: &[],
-        after: &[],
         run: Run::Surveyed(|survey| survey.milestone(Milestone::Program)),
     },
     Check {
@@ -45,7 +43,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A host rejects a manifest with a field of the wrong type instead of guessing what was meant.",
         fix: r#"Fix the reported field. `args` is a list of strings: "args": ["main.py"], not "args": "main.py"."#,
         needs: &[],
-        after: &[],
         run: Run::Surveyed(|survey| of_manifest(survey, Milestone::ManifestFields)),
     },
     Check {
@@ -57,7 +54,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The name is used for a directory and a log file, and is printed on terminals.",
         fix: "Use at most 64 letters, digits, `.`, `_` and `-`, starting with a letter or digit.",
         needs: &[],
-        after: &[],
         run: Run::Surveyed(|survey| of_manifest(survey, Milestone::ManifestName)),
     },
     Check {
@@ -69,7 +65,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Anything that only works without the declared permissions fails for every user.",
         fix: "Declare what it needs in `permissions` (`fs.read`, `fs.write`, `net`, `env`), or stop using it. A denied call fails with EACCES or EPERM.",
         needs: &["TOL-01", "CMD-01", "INT-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(permissions_hold(cx))),
     },
 ];

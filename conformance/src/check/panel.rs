@@ -22,7 +22,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A note with an unknown level is not shown.",
         fix: r#"{"type":"notify","level":"info","message":"…"}; levels: info, success, warn, error."#,
         needs: &[],
-        after: &[],
         run: Run::Watched(
             |received, before| invalid_frame(received, before, &["notify"]),
             |_, seen| (!seen.any(&["notify"])).then_some("it sent no `notify`"),
@@ -37,7 +36,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "An invalid panel does not open.",
         fix: r#"{"id":"main","title":"…","lines":["…"],"footer":"…"}; `lines` is a list of strings."#,
         needs: &[],
-        after: &[],
         run: Run::Watched(valid_panel, |_, seen| {
             let panels = ["open_panel", "panel", "panel_render", "panel_close"];
             (!seen.any(&panels)).then_some("it opened no panel")
@@ -52,8 +50,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Users press keys you did not expect.",
         fix: "Ignore keys you do not use; render only open panels.",
         needs: &["CMD-01"],
-        after: super::REACHES,
-        run: Run::TriedAndWatched(|cx| Box::pin(every_key(cx)), renders_an_open_panel),
+        run: Run::ProbedAndWatched(|cx| Box::pin(every_key(cx)), renders_an_open_panel),
     },
     Check {
         id: "PAN-03",
@@ -64,8 +61,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The user has closed the panel, so later frames are discarded.",
         fix: "Stop a panel's timers and tasks when you receive `panel_close`.",
         needs: &["CMD-01"],
-        after: super::REACHES,
-        run: Run::TriedAndWatched(|cx| Box::pin(closed(cx)), renders_no_closed_panel),
+        run: Run::ProbedAndWatched(|cx| Box::pin(closed(cx)), renders_no_closed_panel),
     },
     Check {
         id: "PAN-04",
@@ -76,8 +72,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A key may arrive just after a panel closes, and windows can be resized at any time.",
         fix: "Look up the panel, and ignore the frame if it does not exist.",
         needs: &["CMD-01"],
-        after: super::REACHES,
-        run: Run::Tried(|cx| Box::pin(unknown_panel(cx))),
+        run: Run::Probed(|cx| Box::pin(unknown_panel(cx))),
     },
 ];
 

@@ -26,7 +26,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A host drops an invalid registration, so the command or tool is missing.",
         fix: "Fix the reported field. `zot schema from-extension/register_tool` prints the schema.",
         needs: &[],
-        after: &[],
         run: Run::Watched(valid_registration, |_, _| None),
     },
     Check {
@@ -38,7 +37,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Without `ready`, the host waits until no frame has come for 250 ms. After 3 s the user's first turn starts without the extension.",
         fix: r#"Send {"type":"ready"} after the last registration. Do slow setup after it, or on first use."#,
         needs: &[],
-        after: &[],
         run: Run::Surveyed(ready_in_time),
     },
     Check {
@@ -50,7 +48,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The host rejects a tool whose schema does not compile, because a model provider would reject every request that contains it.",
         fix: r##"Use plain JSON Schema: {"type":"object","properties":{…},"required":[…]}, with references only within the schema ("#/$defs/x")."##,
         needs: &[],
-        after: &[],
         run: Run::Surveyed(schemas_compile),
     },
     Check {
@@ -62,7 +59,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The first registration wins; the second is never called.",
         fix: "Register each name once.",
         needs: &[],
-        after: &[],
         run: Run::Surveyed(|survey| Some(all(duplicates(survey.registered()?)))),
     },
     Check {
@@ -74,7 +70,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A built-in always wins, so yours would never be called.",
         fix: "Choose another name, for example with your extension's name as a prefix.",
         needs: &[],
-        after: &[],
         run: Run::Surveyed(|survey| Some(all(built_ins(survey.registered()?)))),
     },
     Check {
@@ -86,7 +81,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Unknown names are ignored, so a guard with a misspelt event never runs.",
         fix: "Fix the name. `hello_ack` lists the valid ones in `supported_events` and `supported_intercepts`.",
         needs: &[],
-        after: &[],
         run: Run::Surveyed(|survey| Some(all(unknown_events(survey.registered()?)))),
     },
     Check {
@@ -98,7 +92,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Users and tools read them, and some frames are only sent to extensions that list the capability.",
         fix: r#"List what you register: "capabilities": ["commands", "tools", "events", "panels"]."#,
         needs: &[],
-        after: &[],
         run: Run::Surveyed(|survey| Some(all(missing_capabilities(survey.registered()?)))),
     },
     Check {
@@ -110,7 +103,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A reload replaces the whole set. If it varies between starts, users see different commands and tools.",
         fix: "Register the same commands and tools every time; check what is available inside the call.",
         needs: &[],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(same_again(cx))),
     },
 ];

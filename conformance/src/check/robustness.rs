@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use zot_protocol::{limits::FRAME_BYTES, validate::RefusalKind};
 
 use super::{
-    Check, Checked, Cx, Fault, PASS, Profile, REACHES, Request, Run, Stop, broken,
+    Check, Checked, Cx, Fault, PASS, Profile, Request, Run, Stop, broken,
     command::{self, ignored},
     context::gone,
     does_not_validate, intercept, refusal, tool,
@@ -34,8 +34,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Later versions add frames.",
         fix: "Ignore frames whose `type` you do not know; do not exit.",
         needs: &[],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(unknown_type(cx))),
+        run: Run::Probed(|cx| Box::pin(unknown_type(cx))),
     },
     Check {
         id: "ROB-02",
@@ -46,8 +45,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Later versions add fields.",
         fix: "Read the fields you need and ignore the others.",
         needs: &[],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(unknown_fields(cx))),
+        run: Run::Probed(|cx| Box::pin(unknown_fields(cx))),
     },
     Check {
         id: "ROB-03",
@@ -58,8 +56,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Models call several tools at once.",
         fix: "Keep the id with its request, not in a variable that the next request overwrites.",
         needs: &[],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(interleaved(cx))),
+        run: Run::Probed(|cx| Box::pin(interleaved(cx))),
     },
     Check {
         id: "ROB-04",
@@ -70,8 +67,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A whole file or an image comes in one line.",
         fix: "Read lines of any length; many line readers stop at 64 KiB by default.",
         needs: &["ROB-02"],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(large(cx))),
+        run: Run::Probed(|cx| Box::pin(large(cx))),
     },
     Check {
         id: "ROB-05",
@@ -82,7 +78,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The host discards a longer frame, so the request fails.",
         fix: "Truncate long results, and say so in the text.",
         needs: &[],
-        after: &[],
         run: Run::Watched(fits, |_, _| None),
     },
     Check {
@@ -94,8 +89,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Frames are UTF-8, one per line. Splitting at U+2028 or writing in the locale's encoding corrupts them.",
         fix: "Split only at \\n, and write UTF-8 regardless of the locale (Python: sys.stdout.reconfigure(encoding=\"utf-8\")).",
         needs: &["ROB-02"],
-        after: REACHES,
-        run: Run::TriedAndWatched(|cx| Box::pin(hard_text(cx)), is_utf8),
+        run: Run::ProbedAndWatched(|cx| Box::pin(hard_text(cx)), is_utf8),
     },
     Check {
         id: "ROB-07",
@@ -106,8 +100,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A pipe has no message boundaries: one write may arrive in several reads.",
         fix: "Buffer bytes until a newline, and decode only complete lines.",
         needs: &["ROB-02"],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(torn(cx))),
+        run: Run::Probed(|cx| Box::pin(torn(cx))),
     },
     Check {
         id: "ROB-08",
@@ -118,8 +111,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A host may be busy for a moment. A write that would block must wait, not fail.",
         fix: "Use blocking writes, or buffer what could not be written.",
         needs: &["ROB-03"],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(unread(cx))),
+        run: Run::Probed(|cx| Box::pin(unread(cx))),
     },
     Check {
         id: "ROB-09",
@@ -130,7 +122,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "stdout carries the protocol, so a debug print is an invalid frame.",
         fix: "Write messages for people to stderr, which goes to the extension's log.",
         needs: &[],
-        after: &[],
         run: Run::Watched(is_frame, |_, _| None),
     },
     Check {
@@ -142,7 +133,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The host cannot match a second reply, or a reply to a request that it never sent.",
         fix: "Answer each request once, with the request's id.",
         needs: &[],
-        after: &[],
         run: Run::Watched(answers_once, |_, _| None),
     },
     Check {
@@ -154,8 +144,7 @@ pub(super) const CHECKS: &[Check] = &[
         why: "No host sends these, but it is useful to know what happens.",
         fix: "Nothing is required. Ideally, skip lines that are not frames.",
         needs: &[],
-        after: REACHES,
-        run: Run::Tried(|cx| Box::pin(garbage(cx))),
+        run: Run::Probed(|cx| Box::pin(garbage(cx))),
     },
 ];
 

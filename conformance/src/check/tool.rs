@@ -33,7 +33,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The model waits for the result. Without one, the user waits a minute and gets an error.",
         fix: "Answer every `tool_call` with one `tool_result` with the same `id`, even if the tool fails.",
         needs: &[],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(one_result(cx))),
     },
     Check {
@@ -45,7 +44,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The model sees an error instead of an invalid result.",
         fix: r#""content": [{"type":"text","text":"…"}]; not a plain string."#,
         needs: &[],
-        after: &[],
         run: Run::Watched(valid_result, |surface, _| no_tools(surface)),
     },
     Check {
@@ -57,7 +55,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A provider rejects the whole request if one image is broken.",
         fix: r#"{"type":"image","mime_type":"image/png","data":"iVBORw0…"}: plain base64, no line breaks, no `data:` prefix."#,
         needs: &[],
-        after: &[],
         run: Run::Watched(valid_images, |surface, seen| {
             no_tools(surface).or((!seen.any(&["image"])).then_some("it sent no images"))
         }),
@@ -71,7 +68,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The model copies the examples.",
         fix: "Fix the example, or make the tool accept it.",
         needs: &["TOL-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(own_examples(cx))),
     },
     Check {
@@ -83,7 +79,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "A model may send anything. A tool that crashes takes down the whole extension, guards included.",
         fix: "Validate the arguments first, catch all exceptions, and answer with `is_error` and a message that helps the model.",
         needs: &["TOL-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(hostile(cx))),
     },
     Check {
@@ -95,7 +90,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "The model corrects its call if it learns what was wrong; a false success misleads it.",
         fix: r#""is_error": true, with a message that names the argument and what was expected. With `strict: true` in register_tool, the host does it for you."#,
         needs: &["TOL-01", "TOL-05"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(misfits(cx))),
     },
     Check {
@@ -107,7 +101,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Models often forget arguments.",
         fix: "Check that an argument is present before you use it.",
         needs: &["TOL-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(empty(cx))),
     },
     Check {
@@ -119,7 +112,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Without a reply, the user waits a minute.",
         fix: "Answer an unknown name with `is_error: true` and a message.",
         needs: &["TOL-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(unregistered(cx))),
     },
     Check {
@@ -131,7 +123,6 @@ pub(super) const CHECKS: &[Check] = &[
         why: "Consumers of the structured content rely on the schema.",
         fix: "Make them agree, or remove `output_schema` if the structure varies.",
         needs: &["TOL-01"],
-        after: &[],
         run: Run::Tried(|cx| Box::pin(structured(cx))),
     },
 ];
