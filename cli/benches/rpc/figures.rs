@@ -7,14 +7,11 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{Bench, EXTENSIONS, driven::Driven, row::median, table::Round, this};
+use super::{Bench, EXTENSIONS, driven::Driven, table::Round, this};
 
-const PINGS: usize = 200;
 const PING: &str = "{\"id\":\"9\",\"type\":\"ping\"}\n";
 const HELLO: &str = "{\"id\":\"0\",\"type\":\"hello\"}\n";
 const GET_EXTENSIONS: &str = "{\"id\":\"13\",\"type\":\"get_extensions\"}\n";
-/// Long enough for a core to go idle.
-const PAUSE: Duration = Duration::from_millis(1);
 
 fn rpc(bench: &Bench) -> Driven {
     Driven::start(&mut bench.zot(&["rpc", "--provider", "demo"]))
@@ -27,39 +24,6 @@ fn ready(bench: &Bench) -> Driven {
         thread::sleep(Duration::from_millis(5));
     }
     zot
-}
-
-/// Measures pings one after the other.
-pub(crate) fn pings(bench: &Bench) -> Vec<Round> {
-    pings_after(bench, Duration::ZERO)
-}
-
-/// Measures pings with a pause before each.
-pub(crate) fn late_pings(bench: &Bench) -> Vec<Round> {
-    pings_after(bench, PAUSE)
-}
-
-/// Starts new processes for each round, because the system assigns cores early on and then keeps
-/// them.
-fn pings_after(bench: &Bench, pause: Duration) -> Vec<Round> {
-    let times = |driven: &mut Driven| {
-        let one = |_| {
-            thread::sleep(pause);
-            let start = Instant::now();
-            driven.ask(PING);
-            start.elapsed().as_secs_f64()
-        };
-        median((0..PINGS).map(one).collect())
-    };
-    let round = |_| {
-        let mut zot = ready(bench);
-        let mut echo = Driven::start(bench.other_side(&this()).arg("--echo"));
-        let round = (times(&mut zot), times(&mut echo));
-        zot.end();
-        echo.end();
-        round
-    };
-    (0..bench.rounds).map(round).collect()
 }
 
 pub(crate) fn first_answers(bench: &Bench) -> Vec<Round> {

@@ -1,9 +1,7 @@
-//! Measures `zot rpc` with ten extensions installed: a ping, its start, its memory.
+//! Measures `zot rpc` with ten extensions installed: its start and its memory.
 //!
-//! Pings are measured as users see them, one after the other; after a pause in which the core of
-//! the other side goes idle; and pinned to one core, which shows the program's own work. Rounds of
-//! zot and of the baseline are interleaved. The baseline and the extensions are this same binary,
-//! started with a flag.
+//! Rounds of zot and of the baseline are interleaved. The baseline and the extensions are this same
+//! binary, started with a flag.
 
 mod driven;
 mod figures;
@@ -29,22 +27,6 @@ const EXTENSIONS: usize = 10;
 pub(crate) struct Bench {
     home: tempfile::TempDir,
     rounds: usize,
-    cores: Cores,
-}
-
-/// Where the two sides of a ping run.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Cores {
-    /// Wherever the system schedules them.
-    Any,
-    /// Each on its own core. This process is already on the first.
-    Apart,
-    /// Both on the first core. This process is already there.
-    One,
-}
-
-impl Cores {
-    const FLAGS: [(&str, Self); 2] = [("--apart", Self::Apart), ("--pinned", Self::One)];
 }
 
 fn main() {
@@ -61,78 +43,30 @@ fn main() {
     }
     // Cargo also runs benches in `cargo test --all-targets`, where one round shows that they work.
     let is_bench = has("--bench");
-    let selected = Cores::FLAGS.into_iter().find(|(flag, _)| has(flag));
     let bench = Bench {
         home: home(),
-        rounds: if is_bench || selected.is_some() {
-            31
-        } else {
-            1
-        },
-        cores: selected.map_or(Cores::Any, |(_, cores)| cores),
+        rounds: if is_bench { 31 } else { 1 },
     };
-    table::print(&bench, &rows(bench.cores));
-    if is_bench {
-        for (flag, _) in Cores::FLAGS {
-            let again = on_core("0", &this()).arg(flag).status();
-            if again.is_err() {
-                println!("skipped: pinned measurements (taskset not found)");
-            }
-        }
-    }
+    table::print(&bench, &ROWS);
 }
 
-fn on_core(core: &str, program: &Path) -> Command {
-    let mut command = Command::new("taskset");
-    command.args(["-c", core]).arg(program);
-    command
-}
-
-fn rows(cores: Cores) -> Vec<Row> {
-    let ping = |what, goal, measure| Row {
-        what,
-        goal,
-        measure,
-    };
-    match cores {
-        Cores::Apart => {
-            let what = "ping to an idle core";
-            return vec![ping(what, Goal::Ratio(1.3), figures::late_pings)];
-        }
-        Cores::One => {
-            let what = "ping, compared with an echo process, pinned";
-            return vec![ping(what, Goal::Ratio(2.0), figures::pings)];
-        }
-        Cores::Any => {}
-    }
-    vec![
-        ping(
-            "ping, compared with an echo process",
-            Goal::Ratio(1.3),
-            figures::pings,
-        ),
-        ping(
-            "ping after a pause, on any cores",
-            Goal::Ratio(1.3),
-            figures::late_pings,
-        ),
-        Row {
-            what: "first answer of zot rpc, compared with a bare start",
-            goal: Goal::Milliseconds(15.0),
-            measure: figures::first_answers,
-        },
-        Row {
-            what: "zot --version, compared with a bare start",
-            goal: Goal::Milliseconds(5.0),
-            measure: figures::versions,
-        },
-        Row {
-            what: "memory of zot rpc with ten idle extensions",
-            goal: Goal::Megabytes(12.0),
-            measure: figures::memory,
-        },
-    ]
-}
+const ROWS: [Row; 3] = [
+    Row {
+        what: "first answer of zot rpc, compared with a bare start",
+        goal: Goal::Milliseconds(15.0),
+        measure: figures::first_answers,
+    },
+    Row {
+        what: "zot --version, compared with a bare start",
+        goal: Goal::Milliseconds(5.0),
+        measure: figures::versions,
+    },
+    Row {
+        what: "memory of zot rpc with ten idle extensions",
+        goal: Goal::Megabytes(12.0),
+        measure: figures::memory,
+    },
+];
 
 /// Creates a home directory with the extensions.
 fn home() -> tempfile::TempDir {
@@ -150,7 +84,7 @@ fn home() -> tempfile::TempDir {
 impl Bench {
     /// Returns a `zot` command in that home, with nothing from the user's environment.
     pub(crate) fn zot(&self, args: &[&str]) -> Command {
-        let mut command = self.other_side(Path::new(env!("CARGO_BIN_EXE_zot")));
+        let mut command = Command::new(env!("CARGO_BIN_EXE_zot"));
         let home: &Path = self.home.path();
         command
             .args(args)
@@ -160,15 +94,6 @@ impl Bench {
             .env("ZOT_HOME", home)
             .current_dir(home);
         command
-    }
-
-    /// Returns a command for the other side of a ping, on its core.
-    pub(crate) fn other_side(&self, program: &Path) -> Command {
-        match self.cores {
-            Cores::Apart => on_core("1", program),
-            // Inherits the core of this process.
-            Cores::One | Cores::Any => Command::new(program),
-        }
     }
 }
 

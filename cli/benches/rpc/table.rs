@@ -2,7 +2,7 @@
 //! baseline.
 
 use super::{
-    Bench, Cores,
+    Bench,
     row::{self, median},
 };
 
@@ -12,8 +12,6 @@ pub(crate) type Round = (f64, f64);
 /// The limit for a figure.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
-    /// At most this multiple of the baseline.
-    Ratio(f64),
     /// At most this many milliseconds.
     Milliseconds(f64),
     /// At most this many million bytes.
@@ -27,11 +25,7 @@ pub(crate) struct Row {
 }
 
 pub(crate) fn print(bench: &Bench, rows: &[Row]) {
-    row::head(match bench.cores {
-        Cores::Any => "zot rpc",
-        Cores::Apart => "zot rpc, driver on another core",
-        Cores::One => "zot rpc, pinned to one core",
-    });
+    row::head("zot rpc");
     for row in rows {
         row.print(&(row.measure)(bench));
     }
@@ -41,20 +35,13 @@ impl Row {
     fn print(&self, rounds: &[Round]) {
         let middle = |of: fn(&Round) -> f64| median(rounds.iter().map(of).collect());
         let (zot, baseline) = (middle(|round| round.0), middle(|round| round.1));
-        let ratio = middle(|(zot, baseline)| zot / baseline);
-        let times = (
-            format!("{:.1} us", zot * 1e6),
-            format!("{:.1} us", baseline * 1e6),
-        );
         let (goal, figure, passes, (zot, baseline)) = match self.goal {
-            Goal::Ratio(goal) => (
-                format!("<= {goal}x"),
-                format!("{ratio:.2}x"),
-                ratio <= goal,
-                times,
-            ),
             Goal::Milliseconds(goal) => {
                 let ms = zot * 1e3;
+                let times = (
+                    format!("{:.1} us", zot * 1e6),
+                    format!("{:.1} us", baseline * 1e6),
+                );
                 (
                     format!("<= {goal} ms"),
                     format!("{ms:.1} ms"),

@@ -269,9 +269,13 @@ async fn helper_host_without_descriptors() {
         names.len()
     );
     for failure in &stats.errors {
-        let why = "out of file descriptors";
-        assert!(failure.reason.contains(why), "{}", failure.reason);
-        test.wait_for_error(&failure.extension, why).await;
+        // Opening the extension's data folder fails with the system's own message.
+        let is_known = ["out of file descriptors", "Too many open files"]
+            .iter()
+            .any(|why| failure.reason.contains(why));
+        assert!(is_known, "{}", failure.reason);
+        test.wait_for_error(&failure.extension, &failure.reason)
+            .await;
     }
     for name in names.iter().filter(|name| !failed.contains(&name.as_str())) {
         assert_eq!(test.fixture.answer(name).await, format!("{name}: called"));
