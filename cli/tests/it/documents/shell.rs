@@ -20,10 +20,10 @@ use crate::support::{
 const NOT_RUN: &[(&str, &str, &str)] = &[
     (
         "README.md",
-        r#"cargo run -p zot-cli -- --provider demo --ext examples/hello-py -p '/call count_words {"text": "it works"}'"#,
+        r#".ci/setup build && cargo run -p zot-cli -- --provider demo -p '/call bash {"command": "echo it works"}'"#,
         "set-up",
     ),
-    ("README.md", ".ci/setup && cargo test --workspace", "set-up"),
+    ("README.md", ".ci/setup && .ci/test", "set-up"),
     (
         "README.md",
         "cargo install --path cli && cargo install --path conformance",
@@ -34,7 +34,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "zot auth set anthropic < key.txt",
         "needs a key",
     ),
-    ("docs/CONTRIBUTING.md", ".ci/run", "set-up"),
+    ("docs/CONTRIBUTING.md", ".ci/test", "set-up"),
     ("docs/benchmarks.md", ".ci/bench", "takes long"),
     ("docs/CONTRIBUTING.md", "cargo check -p zot-cli", "builds"),
     // Run by `rpc::documents`, which builds it.
