@@ -17,7 +17,7 @@ fn commands(readme: &str) -> String {
         .split_once("**An extension of your own.**")
         .expect("no tour in the README");
     let (tour, _) = tour
-        .split_once("**On the terminal.**")
+        .split_once("**In the terminal.**")
         .expect("no end of the tour");
     let blocks = tour.split("```sh\n").skip(1);
     let commands = blocks.map(|block| block.split("```").next().unwrap_or_default());
