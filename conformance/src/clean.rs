@@ -1,18 +1,18 @@
 //! Sanitises text from an extension for terminals, logs and pages.
 //!
 //! Frames, names and stderr are untrusted: they may contain control sequences or characters that
-//! change the text direction. Every text report passes them through here.
+//! change the text direction. Every text report sanitises them with these functions.
 
 use std::{borrow::Cow, fmt::Write};
 
-/// Whether a character must be escaped in a report. Newlines are layout.
+/// Whether a character must be escaped in a report. Newlines are not escaped.
 pub(crate) fn is_unsafe(char: char) -> bool {
     char != '\n' && zot_protocol::is_unsafe_in_terminal(char)
 }
 
 /// Escapes control characters and invisible characters as `\u{1b}`; newlines stay.
 ///
-/// The escape is Rust's, to distinguish it from a `\u001b` in a frame.
+/// This is Rust's escape syntax, to distinguish it from a `\u001b` in a frame.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);

@@ -16,7 +16,7 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long to wait for the host's next frame. A user may be typing.
+/// How long to wait for the host's next frame. It is long because a user may be typing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
 /// Sends the extension's frames of a transcript, checks the host's frames, and reports each

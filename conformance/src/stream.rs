@@ -41,7 +41,7 @@ pub enum StreamFinding {
 /// The result of validating a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StreamSummary {
-    /// The number of lines, without blank ones.
+    /// The number of lines that are not blank.
     pub frames: usize,
     /// The number of invalid lines.
     pub refused: usize,

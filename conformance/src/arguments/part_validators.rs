@@ -9,8 +9,7 @@ use zot_protocol::limits;
 
 use super::{Unsatisfied, place::SchemaNode};
 
-/// Compiling each part of a larger schema separately would take seconds, so it is skipped for
-/// those.
+/// The parts of a larger schema are not compiled separately, because that would take seconds.
 const MAX_SCHEMA_BYTES: usize = 32 * 1024;
 
 /// The compiled parts of a tool's schema.
@@ -35,7 +34,7 @@ impl PartValidators {
         Self { parts: parts.ok() }
     }
 
-    /// Checks a value against all schemas of its place and names the keyword that rejects it.
+    /// Checks a value against all schemas of its place and returns the keyword that rejects it.
     pub(super) fn check(&self, place: &[SchemaNode<'_>], value: &Value) -> Result<(), Unsatisfied> {
         let Some(parts) = &self.parts else {
             return Ok(());

@@ -10,10 +10,10 @@ const MAX_VARIANTS: usize = 600;
 /// In longer strings, characters are not removed one by one.
 const SHORT_TEXT: usize = 64;
 
-/// Returns smaller variants of the arguments, the most promising first: the empty object, then with
-/// large parts removed, with single parts removed, and with each part simplified. Each variant is
-/// smaller by the same measure (fewer parts, shorter strings, numbers nearer to zero), so shrinking
-/// always terminates.
+/// Returns smaller variants of the arguments, the most promising first: the empty object, then
+/// variants with large parts removed, with single parts removed, and with each part simplified.
+/// Each variant is smaller by the same measure (fewer parts, shorter strings, numbers nearer to
+/// zero), so shrinking always terminates.
 pub(crate) fn smaller(args: &Object) -> Vec<Object> {
     let mut found = of_object(args);
     found.truncate(MAX_VARIANTS);
@@ -99,7 +99,7 @@ fn of_text(text: &str) -> Vec<String> {
         .filter(|out| !out.is_empty())
         .map(|out| chars[..out.start].iter().chain(&chars[out.end..]).collect());
     let mut found: Vec<String> = kept.collect();
-    // The same length, but plain.
+    // A string of the same length that contains only `a`.
     if chars.iter().any(|character| *character != 'a') {
         found.push("a".repeat(chars.len()));
     }

@@ -12,10 +12,10 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// A tool this slow leaves time to send another request while it runs.
+/// A tool this slow leaves time to send another request while it is running.
 const SLOW: Duration = Duration::from_millis(200);
 
-/// The check that interceptions are answered.
+/// Id of the check that interceptions get a response.
 pub(super) const ANSWERS: &str = "INT-01";
 
 pub(super) const CHECKS: &[Check] = &[
@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "one response per request, with the same id, within 5 s",
         does: "Sends an `event_intercept` for each intercepted event and waits for the response.",
         why: "The host holds the event until it is answered. A guard that answers too late has no effect.",
-        fix: "Answer every `event_intercept`, even if you do not care about it: a response with only the `id` means continue.",
+        fix: "Answer every `event_intercept`, even if the event does not matter to you: a response with only the `id` means continue.",
         needs: &[],
         after: &[],
         run: Run::Tried(|cx| Box::pin(one_response(cx))),
@@ -35,7 +35,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "INT-02",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "`modified_args` is an object, and only for `tool_call`",
+        title: "`modified_args` is an object, and is only sent for `tool_call`",
         does: "Validates every `event_intercept_response`.",
         why: "The host treats an invalid rewrite as a failure of the interceptor.",
         fix: "Send the complete arguments object that the tool should receive.",
@@ -47,8 +47,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "INT-03",
         level: Level::Should,
         profile: Profile::Quick,
-        title: "`replace_text` only for events with a text",
-        does: "Looks for `replace_text` in responses to events without a text.",
+        title: "`replace_text` is only sent for events with text",
+        does: "Looks for `replace_text` in responses to events without text.",
         why: "The host ignores it there, so the response does not do what was intended.",
         fix: "`assistant_message` and `user_message` take `replace_text`; `tool_result` takes `replace_content`.",
         needs: &[],
@@ -71,7 +71,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "INT-05",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "answers 95 % of 20 requests within 1 s",
+        title: "answers 95% of 20 requests within 1 s",
         does: "Sends 20 requests, one after the other, and measures the time.",
         why: "Every tool call in a session waits for the response.",
         fix: "Compile patterns and load files once, before `ready`.",
@@ -85,7 +85,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Safe,
         title: "answers while one of its own tools is running",
         does: "Calls its slowest tool (if one takes more than 200 ms) and sends an `event_intercept` before the result arrives.",
-        why: "The interception may be about the tool's own call; then both wait for each other.",
+        why: "The interception may be for a call that the tool itself makes; then each waits for the other.",
         fix: "Handle requests concurrently, for example with a thread or task per request.",
         needs: &["INT-01", "TOL-01"],
         after: &[],
@@ -98,7 +98,7 @@ fn no_intercepts(surface: &Surface) -> Option<&'static str> {
     none.then_some("it intercepts no events")
 }
 
-/// A valid answer to an interception, and the event it is about.
+/// A valid response to an interception, and the intercepted event.
 fn response<'a>(
     received: &'a ReceivedLine,
     before: &'a History,

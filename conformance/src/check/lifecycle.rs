@@ -16,7 +16,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// The check that the extension exits after `shutdown`.
+/// Id of the check that the extension exits after `shutdown`.
 pub(super) const EXITS: &str = "LIF-01";
 
 pub(super) const CHECKS: &[Check] = &[
@@ -72,7 +72,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "LIF-05",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "exits within 2 s during a request",
+        title: "exits within 2 s of `shutdown` during a request",
         does: "Sends a request, immediately followed by `shutdown`.",
         why: "Users quit while requests are running.",
         fix: "Do not wait for unfinished work.",
@@ -278,6 +278,6 @@ async fn after_kill(cx: &Cx) -> Checked {
 }
 
 fn told_again(fault: Fault) -> Stop {
-    // The frames of one session cannot reproduce it.
+    // The frames of one session cannot reproduce the fault.
     fault.finding.prefixed("on the second start").into()
 }

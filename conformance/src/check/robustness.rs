@@ -19,7 +19,7 @@ use crate::{
 
 /// Characters that break naive readers and writers.
 const HARD: &str = "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
-/// More than a pipe of one page holds.
+/// Number of bytes that is more than a one-page pipe can hold.
 const FILLS: usize = 6000;
 /// The maximum number of requests to fill the pipe, because they have side effects.
 const MANY: usize = 80;
@@ -56,7 +56,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "8 interleaved requests get one reply each",
         does: "Sends eight requests of all kinds without waiting, and accepts the replies in any order.",
         why: "Models call several tools at once.",
-        fix: "Keep the id with its request, not in a variable that the next request overwrites.",
+        fix: "Store the id with its request, not in a variable that the next request overwrites.",
         needs: &[],
         after: REACHES,
         run: Run::Tried(|cx| Box::pin(interleaved(cx))),
@@ -66,8 +66,8 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Safe,
         title: "accepts a frame of 1 MiB (and should accept 4 MiB)",
-        does: "Sends a request that an unknown field pads to 1 MiB, and one of 4 MiB, which is the limit.",
-        why: "A whole file or an image comes in one line.",
+        does: "Sends a request padded to 1 MiB with an unknown field, and one padded to 4 MiB, which is the limit.",
+        why: "A whole file or image is sent in one line.",
         fix: "Read lines of any length; many line readers stop at 64 KiB by default.",
         needs: &["ROB-02"],
         after: REACHES,
@@ -113,7 +113,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-08",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "loses nothing if stdout is not read for 3 s",
+        title: "loses no replies if stdout is not read for 3 s",
         does: "Sends up to 80 requests and reads no replies for three seconds, with a one-page pipe.",
         why: "A host may be busy for a moment. A write that would block must wait, not fail.",
         fix: "Use blocking writes, or buffer what could not be written.",
@@ -127,7 +127,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Quick,
         title: "every line of stdout is a frame",
         does: "Validates every line after `hello`, in every process.",
-        why: "stdout carries the protocol, so a debug print is an invalid frame.",
+        why: "stdout is for frames only, so a debug print is an invalid frame.",
         fix: "Write messages for people to stderr, which goes to the extension's log.",
         needs: &[],
         after: &[],
@@ -149,8 +149,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-11",
         level: Level::Info,
         profile: Profile::Safe,
-        title: "garbage, a blank line and CRLF",
-        does: "Sends each one and records whether the extension continues.",
+        title: "how garbage, a blank line and CRLF are handled",
+        does: "Sends each of these and records whether the extension continues.",
         why: "No host sends these, but it is useful to know what happens.",
         fix: "Nothing is required. Ideally, skip lines that are not frames.",
         needs: &[],
@@ -164,7 +164,7 @@ fn fits(received: &ReceivedLine, _: &History) -> Option<Finding> {
         Finding::new(format!("a line of {} bytes", received.bytes))
             .frame(&received.shown, None)
             .hint(format!(
-                "a frame has at most {FRAME_BYTES} bytes; truncate long texts, or say where to find the rest"
+                "a frame can have at most {FRAME_BYTES} bytes; truncate long text, or say where to find the rest"
             ))
     })
 }
@@ -177,7 +177,8 @@ fn is_utf8(received: &ReceivedLine, _: &History) -> Option<Finding> {
     })
 }
 
-/// Lines that are not frames, and invalid frames of types that no other check validates.
+/// Returns a finding for a line that is not a frame, or for an invalid frame of a type that no
+/// other check validates.
 fn is_frame(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let refusal = refusal(received, before)?;
     let finding = match refusal.frame_type.as_deref() {
@@ -200,7 +201,7 @@ fn is_frame(received: &ReceivedLine, before: &History) -> Option<Finding> {
     (is_ours || refusal.kind != RefusalKind::Invalid).then_some(finding)
 }
 
-/// Each request gets exactly one reply.
+/// Returns a finding for a reply that is not the only reply to a request.
 fn answers_once(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let finding = |what: String| {
         Finding::new(what)
@@ -283,7 +284,7 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
         }
     }
     if kinds.is_empty() {
-        // Reports the failed check if that is the reason.
+        // If the reason is a failed check, report that check.
         cx.probe_request(session, "ls")?;
         return Err(Stop::not_applicable("it has nothing that answers requests"));
     }
@@ -399,7 +400,7 @@ async fn torn(cx: &Cx) -> Checked {
     PASS
 }
 
-/// Splits a line after the first byte, inside a character, and before the newline.
+/// Sends a line in pieces, split after the first byte, inside a character, and before the newline.
 async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
     let bytes = line.as_bytes();
     let within = line.find('ü').map_or(bytes.len() / 2, |at| at + 1);
@@ -416,7 +417,7 @@ async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
 
 async fn unread(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    // The size of its replies determines how many fill the pipe.
+    // The size of the replies determines how many of them fill the pipe.
     let mut bytes = 0;
     let first = mixed(cx, &mut session, 4)?;
     for request in &first {
@@ -433,7 +434,7 @@ async fn unread(cx: &Cx) -> Checked {
     session.stall(false);
     for (n, request) in requests.iter().enumerate() {
         cx.answer(&mut session, request).await.map_err(|fault| {
-            // The stall caused it, not the frames.
+            // The stall caused the fault, not the frames.
             let after = format_args!("after {n} of {many} replies");
             fault.finding.prefixed(after)
         })?;

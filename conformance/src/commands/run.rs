@@ -72,7 +72,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
     let (target, shown) = match (&args.dir, args.command.as_slice()) {
         (Some(dir), _) => (Target::of_dir(dir), quoted(dir)),
         (None, []) => {
-            bail!("nothing to test\nhint: zot-conform DIR, or zot-conform run -- CMD ARGS")
+            bail!("nothing to test\nhint: run `zot-conform DIR` or `zot-conform run -- CMD ARGS`")
         }
         (None, command) => (Target::of_command(command), command.join(" ")),
     };
@@ -80,7 +80,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
         && target.manifest.is_some()
         && let Some(dir) = &args.dir
     {
-        // Show paths as the user gave the directory.
+        // Use the directory as the user gave it, because it is part of the paths in the report.
         let dir = if dir.is_dir() { dir } else { &target.dir };
         options.transcripts = Script::of_extension(dir)?;
     }

@@ -15,7 +15,7 @@ use crate::Party;
 
 /// Builds a transcript from frames.
 ///
-/// Ids get names. Paths of this machine become wildcards in expected frames and `$fill` in sent
+/// Ids become names. Paths of this machine become wildcards in expected frames and `$fill` in sent
 /// ones. Times become wildcards in expected frames. Secrets become wildcards, or [`super::SECRET`]
 /// in sent frames. `cwd`, `extension_dir` and `data_dir` are taken from `hello_ack` if they are not
 /// set.

@@ -64,7 +64,7 @@ impl Scrub {
         }
     }
 
-    /// Converts a received frame; its `type` and `id` stay.
+    /// Converts a received frame, keeping its `type` and `id`.
     pub(super) fn expected_frame(&self, frame: &Value) -> Value {
         let id = frame.get("id").and_then(Value::as_str);
         let mut scrubbed = keep_type(frame, self.expected(frame, id));
@@ -89,7 +89,7 @@ impl Scrub {
         }
     }
 
-    /// Converts a sent frame; its `type` stays.
+    /// Converts a sent frame, keeping its `type`.
     pub(super) fn sent_frame(&self, frame: &Value) -> Value {
         keep_type(frame, self.sent(frame))
     }

@@ -33,7 +33,7 @@ pub fn smaller(transcript: &Transcript) -> impl Iterator<Item = Transcript> + '_
 }
 
 impl Transcript {
-    /// Returns the transcript without the steps of these indices, which must be sorted, and the
+    /// Returns the transcript without the steps at these indices, which must be sorted, and the
     /// steps that depend on them.
     fn without(&self, gone: &[usize]) -> Self {
         let mut names = Names::default();

@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::{Extension, code_and_text};
 
-/// Never replies to its command.
+/// An extension that never replies to its command.
 const SILENT: &str = r#"
 import json, sys
 for frame in ({"type": "hello", "name": "silent", "capabilities": ["commands"]},

@@ -55,7 +55,7 @@ fn a_missing_reply_is_shrunk_too() {
     assert!(
         output
             .out
-            .contains("no `tool_result` to a call of `repeat`"),
+            .contains("no `tool_result` for a call to `repeat`"),
         "{}",
         output.out
     );
@@ -78,7 +78,7 @@ fn the_input_is_shown_even_if_it_cannot_be_stored() {
 
 #[test]
 fn every_failure_shows_how_to_repeat_it() {
-    // The command repeats the check that saw the rule broken.
+    // The command also runs the check in whose session the rule was broken.
     let stage = Stage::configurable(&["--twice"]);
     let output = stage
         .conform(&["ext", "--only", "ROB-10", "--only", "CMD-01", "--seed", "7"])

@@ -1,5 +1,5 @@
-//! Frames that the Go program and its extensions exchanged, and the examples of its documentation.
-//! `fixtures/README.md` says where they come from.
+//! Frames that the Go program and its extensions exchanged, and the examples from its
+//! documentation. `fixtures/README.md` says where they come from.
 
 use std::{fs, path::PathBuf};
 

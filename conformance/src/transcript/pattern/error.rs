@@ -1,4 +1,4 @@
-//! Errors of patterns and templates, and mismatches.
+//! Errors in patterns and templates, and mismatches.
 
 use std::fmt;
 
