@@ -36,7 +36,7 @@ pub(crate) use handshake::HELLO;
 /// How thorough a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, ValueEnum)]
 pub enum Profile {
-    /// Only quick checks that use each registration once, for a save hook
+    /// The handshake, each registered item once, and shutdown; for a save hook
     Quick,
     /// Every check that needs only minimal valid arguments
     #[default]
