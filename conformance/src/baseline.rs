@@ -20,7 +20,7 @@ impl Baseline {
         Self(ids.collect())
     }
 
-    /// Writes the failures of a run as a list.
+    /// Formats the failures of a run as a list.
     pub fn text_of(report: &Report) -> String {
         let mut text = String::from(
             "# Known failures, for zot-conform --baseline. Remove an entry once it passes.\n",

@@ -10,7 +10,7 @@ pub(crate) fn is_unsafe(char: char) -> bool {
     char != '\n' && zot_protocol::is_unsafe_in_terminal(char)
 }
 
-/// Escapes control characters and invisible characters as `\u{1b}`; newlines stay.
+/// Escapes control characters and invisible characters as `\u{1b}`; newlines are kept.
 ///
 /// This is Rust's escape syntax, to distinguish it from a `\u001b` in a frame.
 pub fn visible(text: &str) -> Cow<'_, str> {

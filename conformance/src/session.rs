@@ -1,4 +1,4 @@
-//! A process of the extension, with the harness as its host.
+//! A session with one extension process, in which the harness acts as the host.
 
 mod history;
 mod pipes;
@@ -118,7 +118,7 @@ impl Start {
     }
 }
 
-/// A running process of the extension.
+/// A session with a running extension process.
 pub(crate) struct Session {
     process: Process,
     stdin: Option<ChildStdin>,

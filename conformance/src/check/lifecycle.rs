@@ -27,7 +27,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "exits within 2 s of `shutdown`",
         does: "Sends `shutdown`, closes stdin, and waits for the exit.",
         why: "After 2 s the host sends SIGTERM, and 1 s later SIGKILL. Unsaved data is lost.",
-        fix: "On `shutdown`, leave the loop, save, send `shutdown_ack`, and exit.",
+        fix: "On `shutdown`, leave the loop, save your data, send `shutdown_ack`, and exit.",
         needs: &[],
         after: &[],
         run: Run::Tried(|cx| Box::pin(shutdown(cx))),
@@ -187,7 +187,7 @@ async fn code_zero(cx: &Cx) -> Checked {
 async fn in_the_middle(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let Some(request) = cx.slowest(&mut session)? else {
-        return Err(Stop::not_applicable("it has nothing that answers requests"));
+        return Err(Stop::not_applicable("it registers nothing that answers requests"));
     };
     let _ = session.send(&request.frame).await;
     cx.shut_down(&mut session).await?;
@@ -239,7 +239,7 @@ async fn nothing_left(cx: &Cx) -> Checked {
     }
     let named: Vec<String> = left.iter().map(ToString::to_string).collect();
     let what = format!(
-        "{} left running after {used} replies and the exit: {}",
+        "{} left running after the extension sent {used} replies and exited: {}",
         plural(left.len()),
         named.join(", ")
     );

@@ -93,7 +93,7 @@ fn valid_panel(received: &ReceivedLine, before: &History) -> Option<Finding> {
     is_panel.then(|| does_not_validate(received, refusal))
 }
 
-/// The panel that a valid frame renders, if it is not open.
+/// The id of the panel that a valid frame renders, if that panel is not open.
 fn renders<'a>(received: &'a ReceivedLine, before: &History) -> Option<&'a str> {
     let Ok(FromExtension::PanelRender(render)) = &received.frame else {
         return None;

@@ -55,7 +55,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Safe,
         title: "8 interleaved requests get one reply each",
         does: "Sends eight requests of all kinds without waiting, and accepts the replies in any order.",
-        why: "Models call several tools at once.",
+        why: "Models call several tools in parallel.",
         fix: "Store the id with its request, not in a variable that the next request overwrites.",
         needs: &[],
         after: REACHES,
@@ -201,7 +201,7 @@ fn is_frame(received: &ReceivedLine, before: &History) -> Option<Finding> {
     (is_ours || refusal.kind != RefusalKind::Invalid).then_some(finding)
 }
 
-/// Returns a finding for a reply that is not the only reply to a request.
+/// Returns a finding for a reply without a request, a reply of the wrong type, or a second reply.
 fn answers_once(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let finding = |what: String| {
         Finding::new(what)
@@ -286,7 +286,7 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
     if kinds.is_empty() {
         // If the reason is a failed check, report that check.
         cx.probe_request(session, "ls")?;
-        return Err(Stop::not_applicable("it has nothing that answers requests"));
+        return Err(Stop::not_applicable("it registers nothing that answers requests"));
     }
     Ok((0..count)
         .map(|n| kinds[n % kinds.len()](session))
@@ -445,7 +445,7 @@ async fn unread(cx: &Cx) -> Checked {
 async fn garbage(cx: &Cx) -> Checked {
     let mut results = Vec::new();
     for (what, bytes) in [
-        ("garbage", &b"this is no frame {]\n"[..]),
+        ("garbage", &b"this is not a frame {]\n"[..]),
         ("a blank line", b"\n"),
         ("CRLF", b"{\"type\":\"zot_conform_unknown\"}\r\n"),
     ] {

@@ -7,7 +7,8 @@ use super::Places;
 /// The values bound to the names in a transcript during one run.
 #[derive(Debug, Clone, Default)]
 pub struct Bindings {
-    /// In binding order, so that the captures of a failed match can be rolled back.
+    /// The bound names and values, in binding order so that the captures of a failed match can be
+    /// rolled back.
     bound: Vec<(String, Value)>,
     minted: usize,
     places: Places,

@@ -39,7 +39,7 @@ pub(crate) enum Mode {
     /// Accept any frame of the right type.
     Lenient,
     /// Like `Strict`, but without diagnosing the failure, for callers that only need to know
-    /// whether it fails.
+    /// whether playback fails.
     Probe,
 }
 

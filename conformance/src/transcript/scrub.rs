@@ -13,7 +13,7 @@ use super::{
     wildcard::{self, WILDCARD},
 };
 
-/// Replaces a secret in a sent frame.
+/// The replacement for a secret in a sent frame.
 pub const SECRET: &str = "[secret]";
 
 /// Shorter values are not treated as secrets, because they would match everywhere.

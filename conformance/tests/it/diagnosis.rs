@@ -9,7 +9,7 @@ use crate::{fixture::Staged, support::code_and_text};
 /// Tool timeout, long enough for the wrong reply to arrive first even on a busy machine.
 const SLOW_TOOL_MS: u32 = 8_000;
 
-/// The start of a small extension with a tool.
+/// The beginning of the script of a small extension with one tool.
 const PREAMBLE: &str = r#"
 import json, os, sys
 

@@ -154,7 +154,7 @@ fn our_clock_replays_the_go_recording() {
 
 #[test]
 fn our_guard_replays_the_go_recording() {
-    // Our guard also notifies the user, and allows deleting a tree in /tmp.
+    // Our guard also notifies the user, and allows deleting a directory tree in /tmp.
     let adapt = |text: String| {
         text.replacen("{\"zt\":1,", "{\"zt\":1,\"ignore\":[\"notify\"],", 1)
             .replace("rm -rf /tmp/foo", "rm -rf ~")

@@ -14,7 +14,7 @@ pub fn root() -> &'static Path {
         .expect("the crate is two folders below the root")
 }
 
-/// Returns a fixture of this crate.
+/// Returns the path of a fixture in this crate.
 pub fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures")

@@ -66,7 +66,8 @@ pub fn search_path() -> OsString {
 
 /// Reports the test as skipped, because something that `.ci/setup` installs is missing.
 ///
-/// # Panics On CI, unless `what` is optional.
+/// # Panics
+/// On CI, unless `what` is optional.
 pub fn missing(what: &str) {
     report(&format!("{what} not found"));
     let is_allowed = env::var_os("ZOT_CI").is_none() || OPTIONAL.contains(&what);

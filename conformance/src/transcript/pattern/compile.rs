@@ -214,7 +214,7 @@ pub(in crate::transcript) fn is_matcher(key: &str) -> bool {
     key.starts_with('$') && !key.starts_with("$$")
 }
 
-/// Returns the field name for a key of a pattern.
+/// Returns the field name for a key in a pattern.
 pub(in crate::transcript) fn unescaped(key: &str) -> &str {
     match key.strip_prefix('$') {
         Some(rest) if rest.starts_with('$') => rest,

@@ -1,4 +1,4 @@
-//! Finds the parts of a text to remove.
+//! Finds the pieces of text to remove.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::transcript::{Place, Places};
 
-/// A part of a text.
+/// A piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     Text(&'a str),
