@@ -114,7 +114,7 @@ pub(crate) enum Command {
     /// Write a list of the current failures, for `--baseline`
     ///
     /// A run with `--baseline` ignores the failures in the list. If a listed check passes, the run
-    /// exits with code 5, so that you can remove it from the list.
+    /// exits with code 5, so that the list stays up to date.
     #[command(
         after_help = "Example:\n  zot-conform baseline conform/known.txt . && zot-conform . --baseline conform/known.txt"
     )]

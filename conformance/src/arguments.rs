@@ -67,7 +67,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GeneratedArgs {
     pub(crate) args: Object,
-    /// What is special about them, on one line: `/days = 8, one over its maximum`.
+    /// What is special about these arguments, on one line: `/days = 8, one over its maximum`.
     pub(crate) why: String,
     /// Whether they match the tool's schema.
     pub(crate) valid: bool,
@@ -130,8 +130,8 @@ impl Arguments {
         }
     }
 
-    /// Returns the schema's own examples: those of the whole schema, and those of each part, put
-    /// into the smallest arguments. Invalid ones are included and marked.
+    /// Returns the schema's own examples: for the whole schema, and for each part, inserted into
+    /// the smallest arguments. Invalid examples are included and marked as invalid.
     pub(crate) fn examples(&self) -> Vec<GeneratedArgs> {
         self.given(Annotation::Examples)
     }
@@ -151,7 +151,7 @@ impl Arguments {
     }
 
     /// Returns valid arguments at the boundaries: each limit and its neighbours, each enum value,
-    /// each branch, each optional property absent and present.
+    /// each branch, and each optional property both absent and present.
     pub(crate) fn boundaries(&self) -> Vec<GeneratedArgs> {
         let mut made = self.made(self.edges(&self.positions()), usize::MAX);
         made.retain(|made| made.valid);

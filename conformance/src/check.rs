@@ -62,7 +62,7 @@ pub struct Check {
     pub id: &'static str,
     /// The severity of a failure.
     pub level: Level,
-    /// The lowest profile that runs it.
+    /// The lowest profile that runs the check.
     pub profile: Profile,
     /// The rule, in one line.
     pub title: &'static str,
@@ -132,7 +132,8 @@ pub(crate) enum Stop {
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) finding: Finding,
-    /// The host's frames after the handshake, up to the one that failed. Empty if they are not the cause.
+    /// The host's frames after the handshake, up to the one that failed. Empty if the frames are
+    /// not the cause.
     pub(crate) case: Vec<serde_json::Value>,
 }
 

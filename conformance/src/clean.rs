@@ -56,7 +56,7 @@ pub fn console(text: &str) -> String {
     visible(&plain).into_owned()
 }
 
-/// Returns the text after a colour sequence (`ESC [ 1 ; 31 m`), if it starts with one.
+/// If the text starts with a colour sequence (`ESC [ 1 ; 31 m`), returns the rest of it.
 fn after_colour(text: &str) -> Option<&str> {
     text.strip_prefix("\x1b[")?
         .trim_start_matches(|char: char| char.is_ascii_digit() || matches!(char, ';' | ':'))

@@ -1,4 +1,4 @@
-//! The progress line of a run, on terminals only.
+//! The progress line of a run, shown only in terminals.
 
 use std::{
     collections::BTreeMap,

@@ -38,7 +38,7 @@ use crate::{
 const WRITE_STALL: Duration = Duration::from_secs(5);
 /// How long to wait for remaining output after an exit, or for the exit after the end of the output.
 const LAST_LINES: Duration = Duration::from_secs(1);
-/// How many frames are kept for shrinking a failure, and their maximum size.
+/// Maximum number of frames to store for shrinking a failure, and their maximum size.
 const SENT: usize = 100;
 const SENT_BYTES: usize = 512 << 10;
 /// Maximum number of entries of an exchange. Longer exchanges are truncated.
@@ -60,7 +60,7 @@ impl Violation {
     }
 }
 
-/// What all sessions of a check collect.
+/// The data that all sessions of a check collect.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
     /// The exchanges, one per process.
@@ -71,7 +71,7 @@ pub(crate) struct Collected {
     pub(crate) seen: HashSet<String>,
 }
 
-/// Where sessions store what they collected when they end.
+/// Where sessions store the collected data when they end.
 pub(crate) type Sink = Arc<Mutex<Collected>>;
 
 /// Called for every entry of an exchange as it happens.
@@ -307,7 +307,8 @@ impl Session {
         }
     }
 
-    /// Returns the index of the first line from `from` on that matches, waiting for it if necessary.
+    /// Returns the index of the first matching line at or after `from`, waiting for it if
+    /// necessary.
     pub(crate) async fn find(
         &mut self,
         from: usize,

@@ -16,7 +16,7 @@ use crate::{
     verdict::Finding,
 };
 
-/// Time limit for shrinking one failure, scaled.
+/// Time limit for shrinking one failure, before scaling.
 const BUDGET: Duration = Duration::from_secs(3);
 /// Maximum number of processes to start for one failure.
 const MAX_TRIALS: usize = 60;

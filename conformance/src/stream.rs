@@ -9,7 +9,7 @@ use zot_protocol::{
     validate::{self, Validated},
 };
 
-/// The sender of the frames of a stream.
+/// The sender of the frames in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Sender {
     /// An extension

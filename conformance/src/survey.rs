@@ -42,7 +42,7 @@ pub enum Milestone {
 /// The observations of the first start.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// The milestone it failed at, or `Ready`.
+    /// The milestone at which the start failed, or `Ready`.
     pub(crate) reached: Milestone,
     /// What went wrong, and at which milestone. A problem need not end the survey.
     pub(crate) problems: Vec<(Milestone, Finding)>,
@@ -176,7 +176,7 @@ async fn hello(session: &mut Session, target: &Target, how: &Start) -> Result<()
     }
 }
 
-/// Waits for a line. If it does not come soon, finds out why.
+/// Waits for a line. If it does not arrive soon, finds out why.
 async fn wait_for(
     session: &mut Session,
     target: &Target,

@@ -39,7 +39,7 @@ pub enum Verdict {
     NotApplicable,
     /// The profile excludes the check.
     Withheld,
-    /// The named check failed and blocks this one.
+    /// The check with this id failed and blocks this check.
     BlockedBy(String),
     /// The harness could not exercise the rule.
     NotExercised,

@@ -81,7 +81,7 @@ pub(super) fn lists<'s>(
     Ok(vec![Value::Array(items)])
 }
 
-/// Returns the `contains` schemas, each repeated as often as it must match.
+/// Returns the `contains` schemas, each repeated once for every item that must match it.
 fn contained<'s>(leaves: &[SchemaNode<'s>]) -> Vec<SchemaNode<'s>> {
     let of_leaf = |leaf: &SchemaNode<'s>| {
         let count =

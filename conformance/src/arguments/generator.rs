@@ -52,7 +52,7 @@ impl<'s> Generator<'s> {
         }
     }
 
-    /// Sets the fuel for the next value, or the next part of one.
+    /// Resets the fuel for the next value, or for the next part of a value.
     pub(super) fn refuel(&mut self) {
         self.fuel = PART_FUEL;
     }
@@ -181,8 +181,8 @@ impl<'s> Generator<'s> {
                     Err(found) => fault = fault.or(Some(found)),
                 }
             }
-            // A fault at the schema of the `enum` itself means that none of its values fit. A fault
-            // elsewhere means that another schema rejects them.
+            // A fault at the schema of the `enum` itself means that none of its values match. A
+            // fault elsewhere means that another schema rejects them.
             let above = fault.filter(|fault| fault.pointer != *node.pointer);
             return Err(above.unwrap_or_else(|| Unsatisfied::at(node, keyword)));
         }
@@ -198,8 +198,8 @@ impl<'s> Generator<'s> {
                 }
                 Err(found) => fault = fault.or(Some(found)),
             }
-            // When the type is a guess, do not switch to another one just because this one hit the
-            // depth limit; at the largest limit, try the others too.
+            // If the type is a guess, do not try another type just because this one reached the
+            // depth limit, unless the limit is already the largest one.
             if self.is_out_of_fuel() || (guessed && self.gave_up && self.deepest < DEEPEST) {
                 break;
             }

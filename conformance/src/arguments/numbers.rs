@@ -192,7 +192,7 @@ fn fractions(bounds: &Bounds<'_, '_>, rng: Option<&mut Rng>) -> Vec<Value> {
     if bounds.steps.is_empty() {
         found.push(low + (high - low) * share);
     }
-    // A bound itself may be the only number that fits.
+    // A bound itself may be the only number that matches.
     found.extend([low, high, f64::midpoint(low, high)]);
     found.retain(|number| number.is_finite() && (low..=high).contains(number));
     found.into_iter().map(json_number).collect()

@@ -1,4 +1,4 @@
-//! Validates each part of a value while it is generated, so that a wrong choice is noticed early.
+//! Validates each part of a value while it is generated, so that a wrong choice is detected early.
 //!
 //! This only guides the search. The finished arguments are validated as a whole by the same code
 //! that the host uses.
@@ -46,7 +46,7 @@ impl PartValidators {
             if let Err(error) = validator.validate(value) {
                 let path = error.schema_path().as_str();
                 let within = path.rsplit_once('/').map_or("", |(above, _)| above);
-                // The path of an error behind a `$ref` starts at the root; other paths start at
+                // For an error behind a `$ref`, the path starts at the root; for other errors, at
                 // this schema.
                 let referred = error.evaluation_path().as_str() != path;
                 let start = if referred { "" } else { &node.pointer };

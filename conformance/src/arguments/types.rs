@@ -100,7 +100,7 @@ fn narrower(one: &'static str, other: &'static str) -> Option<&'static str> {
     }
 }
 
-/// Returns all types, those that the keywords suggest first.
+/// Returns all types, starting with those that the keywords suggest.
 fn likely(leaves: &[SchemaNode<'_>]) -> Vec<&'static str> {
     let hinted = |name: &str| {
         let hints = HINTS.iter().find(|(hinted, _)| *hinted == name);

@@ -30,7 +30,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// waits, so that the report can show how late `ready` was.
 const TALKS_ON: Duration = Duration::from_secs(6);
 
-/// The parts of a run that all checks share.
+/// The state of a run that all checks share.
 pub(crate) struct Plan {
     pub(crate) target: Target,
     pub(crate) survey: Survey,
@@ -262,13 +262,13 @@ impl Cx {
         Fault::in_session(finding, session)
     }
 
-    /// Whether a check that this one waited for passed. True if it was not run.
+    /// Whether the check `id`, which this check waited for, passed. True if it was not run.
     pub(crate) fn works(&self, id: &str) -> bool {
         self.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass)
     }
 
     /// A request that shows whether the extension still works: the one with the fewest side effects
-    /// whose own check passed. `None` if only a shutdown can show it.
+    /// whose own check passed. `None` if the only way to find out is a shutdown.
     pub(crate) fn probe_request(
         &self,
         session: &mut Session,

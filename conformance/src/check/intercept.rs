@@ -157,7 +157,7 @@ async fn one_response(cx: &Cx) -> Checked {
     let events = intercepts(cx)?;
     let mut session = cx.open().await?;
     for event in events {
-        // A call that a guard allows, and one that it may block or rewrite.
+        // One call that a guard allows, and one that a guard may block or rewrite.
         for text in ["ls", "rm -rf / # password=hunter2 AKIAIOSFODNN7EXAMPLE"] {
             let request = cx.intercept(&mut session, event, text);
             if let Err(fault) = cx.ask(&mut session, &request).await {

@@ -187,7 +187,9 @@ async fn code_zero(cx: &Cx) -> Checked {
 async fn in_the_middle(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let Some(request) = cx.slowest(&mut session)? else {
-        return Err(Stop::not_applicable("it registers nothing that answers requests"));
+        return Err(Stop::not_applicable(
+            "it registers nothing that answers requests",
+        ));
     };
     let _ = session.send(&request.frame).await;
     cx.shut_down(&mut session).await?;

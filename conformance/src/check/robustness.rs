@@ -258,7 +258,7 @@ async fn unknown_fields(cx: &Cx) -> Checked {
     }
 }
 
-/// Creates the next request of a kind.
+/// Creates another request of one kind.
 type Asks<'a> = Box<dyn Fn(&mut Session) -> Request + Send + 'a>;
 
 /// Creates `count` requests, cycling through all kinds that the extension answers.
@@ -286,7 +286,9 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
     if kinds.is_empty() {
         // If the reason is a failed check, report that check.
         cx.probe_request(session, "ls")?;
-        return Err(Stop::not_applicable("it registers nothing that answers requests"));
+        return Err(Stop::not_applicable(
+            "it registers nothing that answers requests",
+        ));
     }
     Ok((0..count)
         .map(|n| kinds[n % kinds.len()](session))

@@ -320,7 +320,7 @@ async fn hostile(cx: &Cx) -> Checked {
 async fn misfits(cx: &Cx) -> Checked {
     let make = |tool: &Tool, arguments: &Arguments| {
         let all = arguments.hostile(cx.plan.seed);
-        // The host rejects invalid arguments of a strict tool itself.
+        // For a strict tool, the host itself rejects invalid arguments.
         let sent = |made: &GeneratedArgs| !made.valid && !tool.strict;
         all.into_iter().filter(sent).collect()
     };

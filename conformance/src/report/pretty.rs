@@ -104,7 +104,7 @@ impl<W: Write> Pretty<'_, W> {
     /// Writes one line for a passing group, or one line per check.
     fn group(&mut self, group: &Group<'_>) -> io::Result<()> {
         let strict = self.report.strict;
-        // A group gets the symbol of its worst outcome.
+        // A group is shown with the symbol of its worst outcome.
         let worst = |outcome: &&&Outcome| {
             let rank = match outcome.verdict {
                 Verdict::Fail | Verdict::NotExercised | Verdict::Warn => 2,

@@ -87,7 +87,7 @@ fn description(text: &str) -> String {
     one_line(text).replace('\\', "\\\\").replace('#', "\\#")
 }
 
-/// A double-quoted YAML scalar. JSON's escapes are valid in it.
+/// Formats text as a double-quoted YAML scalar, in which JSON escapes are valid.
 fn text(text: &str) -> String {
     serde_json::Value::from(&*visible(text)).to_string()
 }

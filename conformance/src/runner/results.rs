@@ -53,7 +53,7 @@ impl Results {
         self.tried.insert(HELLO, tried);
     }
 
-    /// Adds what the sessions of a check collected, and returns their exchanges.
+    /// Adds the data that the sessions of a check collected, and returns their exchanges.
     pub(super) fn take_in(&mut self, id: &'static str, sink: &Sink) -> Vec<Exchange> {
         let collected = std::mem::take(&mut *sink.lock());
         for Violation { check, finding } in collected.violations {

@@ -34,7 +34,7 @@ pub(super) struct Arrival {
 /// The bytes of a line, without its newline.
 pub(super) enum RawLine {
     Whole(Vec<u8>),
-    /// Longer than the maximum length of a frame: its start and its full length.
+    /// A line that exceeds the maximum length of a frame: its beginning and its full length.
     TooLong {
         start: Vec<u8>,
         length: usize,
@@ -157,7 +157,7 @@ async fn read(
             }
         }
         if total > OUTPUT_BYTES || lines > OUTPUT_LINES {
-            // Must be set before the channel closes, because the receiver then checks it.
+            // Set this before the channel closes, because the receiver checks it then.
             gave_up.store(true, Ordering::Relaxed);
             return;
         }

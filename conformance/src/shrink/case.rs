@@ -128,7 +128,7 @@ impl Case {
     }
 
     /// Returns cases with a simpler last frame. Valid arguments stay valid and invalid ones stay
-    /// invalid, because they are different failures.
+    /// invalid, because a failure on valid arguments is not the same as one on invalid arguments.
     pub(super) fn simpler(&self, plan: &Plan) -> Vec<Self> {
         let Some(Value::Object(last)) = self.frames.last() else {
             return Vec::new();

@@ -1,4 +1,4 @@
-//! The environment and confinement that `zot` applies, independently of the host's code.
+//! Applies the same environment and confinement as `zot`, independently of the host's code.
 
 use std::path::{Path, PathBuf};
 

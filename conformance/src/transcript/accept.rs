@@ -93,7 +93,7 @@ impl Accepting {
     fn pattern(&mut self, pattern: &mut Pattern, seen: Option<&Value>) {
         let Some(seen) = seen else { return };
         let accepted = self.value(pattern.source(), seen);
-        // Accepted values always compile; if one did not, keep the old pattern.
+        // Accepted values should always compile. If one does not, keep the old pattern.
         if let Ok(accepted) = Pattern::new(accepted) {
             *pattern = accepted;
         }
@@ -126,7 +126,7 @@ impl Accepting {
         pattern.is_ok_and(|pattern| pattern.matches(seen, &mut self.bindings).is_ok())
     }
 
-    /// Keeps the name, whatever value it now captures.
+    /// Keeps the name, regardless of the value that it now captures.
     fn capture(&mut self, object: &Map<String, Value>, seen: &Value) -> Value {
         let mut object = object.clone();
         if let Some(fits) = object.get_mut("as") {

@@ -89,7 +89,7 @@ impl Script {
         paths.iter().map(|path| Self::load(path)).collect()
     }
 
-    /// Returns the transcript's own name, or else that of its file.
+    /// Returns the transcript's own name, or else the name of its file.
     pub fn name(&self) -> String {
         let own = self.transcript.head.name.clone();
         own.unwrap_or_else(|| file_name(&self.path))

@@ -191,7 +191,7 @@ impl Player<'_> {
                 let until = Instant::now() + *during;
                 self.session.listen(*during).await;
                 // `listen` returns early if the process has exited, but the wait must still take
-                // its full time.
+                // the full time.
                 tokio::time::sleep_until(until.into()).await;
                 Ok(())
             }

@@ -95,8 +95,8 @@ impl Recorder {
                 })
             }),
         };
-        // Values are escaped, so they always compile. If one did not, leave a comment about the
-        // missing frame.
+        // Values are escaped, so they should always compile. If one does not, leave a comment about
+        // the missing frame.
         let verb = verb.unwrap_or_else(|error| {
             Verb::Comment(format!("omitted a frame of type {kind:?}: {error}"))
         });

@@ -52,7 +52,8 @@ impl Scrub {
             Value::Array(list) => list.iter().map(|item| self.expected(item, id)).collect(),
             Value::Object(object) => {
                 let fields = object.iter();
-                // A field name cannot be matched. Objects are open, so the field can be left out.
+                // Field names cannot contain matchers. Objects are open, so the field can be
+                // omitted.
                 let fields = fields.filter(|(key, _)| {
                     let pieces = self.pieces(key);
                     pieces.iter().all(|piece| matches!(piece, Piece::Text(_)))

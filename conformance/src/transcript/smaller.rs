@@ -9,7 +9,7 @@ use super::{
 /// and finally without one step.
 ///
 /// Each of them parses: steps that use a removed name are removed too. The header and the handshake
-/// stay. Comments are removed, because they may describe removed steps.
+/// are kept. Comments are removed, because they may describe removed steps.
 pub fn smaller(transcript: &Transcript) -> impl Iterator<Item = Transcript> + '_ {
     let droppable: Vec<usize> = transcript
         .steps

@@ -21,8 +21,8 @@ fn a_known_failure_is_ignored_until_it_passes() {
     let extension = Extension::python("silent", SILENT);
     let list = extension.path("known.txt");
     let list = list.to_str().expect("valid UTF-8");
-    // A short deadline for the reply that never arrives, and a long one for the start, because the
-    // machine may be busy.
+    // Use a short deadline for the reply that never arrives, and a long one for the start, because
+    // the machine may be busy.
     let quick = [
         "--only",
         "CMD-0?",

@@ -100,8 +100,8 @@ fn fortune_conforms() {
 }
 
 /// Converts a recording to a transcript, adapts it where the two extensions differ on purpose,
-/// accepts our texts, and replays it. Ids, actions, blocks, and the order and types of frames must
-/// stay those of the recording.
+/// accepts the texts of our extension, and replays it. Ids, actions, blocks, and the order and
+/// types of frames must stay the same as in the recording.
 fn replays(
     name: &str,
     adapt: impl Fn(String) -> String,

@@ -40,7 +40,7 @@ fn a_crash_is_shrunk_and_repeated() {
 #[test]
 fn a_missing_reply_is_shrunk_too() {
     let stage = Stage::configurable(&["--silent"]);
-    // A larger time scale, because a busy machine can look like a silent extension.
+    // Use a larger time scale, because a slow extension on a busy machine looks like a silent one.
     let slowly = [&ARGS[..], &["--timeout-scale", "3"]].concat();
     let output = stage.conform(&slowly).exits(1);
     let input = output

@@ -59,7 +59,7 @@ fn read(path: &PathBuf) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Parses each line of an NDJSON text.
+/// Parses each line of NDJSON text.
 pub fn lines(text: &str) -> Vec<Value> {
     let lines = text.lines().map(serde_json::from_str);
     lines.collect::<Result<_, _>>().expect("every line is JSON")

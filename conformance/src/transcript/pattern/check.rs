@@ -14,7 +14,8 @@ use crate::transcript::{
 const MAX_SHOWN: usize = 4;
 
 impl PatternNode {
-    /// May leave captures behind on failure; a caller that tries alternatives must roll them back.
+    /// Matches a value. On failure, some captures may remain bound; a caller that tries
+    /// alternatives must roll them back.
     pub(super) fn check(
         &self,
         actual: Option<&Value>,

@@ -16,7 +16,7 @@ pub(super) enum Piece<'a> {
     Volatile,
 }
 
-/// Splits the remaining text parts around what `find` finds.
+/// Splits the remaining pieces of text around the matches of `find`.
 pub(super) fn cut<'a>(
     pieces: Vec<Piece<'a>>,
     find: impl Fn(&'a str) -> Option<(Range<usize>, Piece<'a>)>,
