@@ -1,8 +1,8 @@
 //! An extension that sends random nonsense, determined by a seed: `babbler SEED`.
 //!
-//! It knows the correct frames. The seed decides how many of them are replaced by random bytes,
-//! random frames or mutations. `tests/it/fuzz.rs` uses it; it is written in Rust because it is
-//! started very often.
+//! It can send all the correct frames. The seed determines how many of them are replaced by random
+//! bytes, random frames or mutated copies. `tests/it/fuzz.rs` runs it. It is written in Rust
+//! because the test starts it very often.
 
 use std::{
     io::{BufRead, Write, stdin, stdout},
@@ -51,7 +51,7 @@ const STRINGS: [&str; 10] = [
     "tool_call",
     "p1",
 ];
-/// Schemas for another tool. The last ones are invalid or unsatisfiable.
+/// Schemas for an additional tool. The last ones are invalid, or no value matches them.
 const SCHEMAS: [&str; 8] = [
     r#"{"type":"object"}"#,
     r#"{"type":"object","properties":{"a":{"type":"string","pattern":"^(x+y)*[0-9]{3,9}$"}},"required":["a"]}"#,
@@ -86,7 +86,7 @@ fn main() {
     let mut babbler = Babbler {
         corruption: [Corruption::Bytes, Corruption::Frames, Corruption::Mutations]
             [below(&mut rng, 3)],
-        // Usually performs a correct handshake, so that the later checks are reached.
+        // The handshake is usually correct, so that the later checks run.
         rate: [usize::MAX, usize::MAX, usize::MAX, 4][below(&mut rng, 4)],
         last: String::new(),
         rng,

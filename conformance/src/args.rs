@@ -10,7 +10,7 @@ use zot_conform::{Profile, Sender};
 /// Starts the extension in DIR, acts as its host, tests everything it registers, and explains each
 /// problem. It needs no model, no network, and no knowledge of the extension.
 ///
-/// If the directory has the name of a subcommand, give it as a path: `./list`.
+/// If the directory has the same name as a subcommand, pass it as a path: `./list`.
 #[derive(Debug, Parser)]
 #[command(
     name = "zot-conform",
@@ -25,7 +25,7 @@ use zot_conform::{Profile, Sender};
         Exit codes:\n  \
         0 conforms, 1 does not conform, 2 usage error or nothing was tested,\n  \
         3 the extension failed to start or complete the handshake,\n  \
-        4 internal error in zot-conform, 5 the baseline lists checks that pass now"
+        4 internal error in zot-conform, 5 the baseline lists checks that now pass"
 )]
 pub(crate) struct Args {
     #[command(subcommand)]
@@ -40,7 +40,8 @@ pub(crate) enum Command {
     Run(Run),
     /// Replay transcripts against the extension
     ///
-    /// DIR may be omitted if the transcript names its extension, or is in its `conform` directory.
+    /// DIR can be omitted if the transcript's header specifies the extension, or if the transcript
+    /// is in the extension's `conform` directory.
     #[command(
         after_help = "Examples:\n  zot-conform replay conform/rain.zt.ndjson\n  zot-conform replay rain.zt.ndjson ./my-ext\n  zot-conform replay tol-05-3f2a9c            a failure saved by a run\n  zot-conform replay --as-extension rain.zt.ndjson\n                                              act as the extension, to test a host"
     )]
@@ -101,7 +102,7 @@ pub(crate) enum Command {
     },
     /// Validate frames, one JSON object per line, against the schemas
     ///
-    /// Exit codes: 0 all frames are valid, 1 some are not, 2 there are no frames.
+    /// Exit codes: 0 if all frames are valid, 1 if some are invalid, 2 if there are no frames.
     #[command(after_help = "Example:\n  ./my-ext < /dev/null | zot-conform validate -")]
     Validate {
         /// The sender of the frames
@@ -112,8 +113,8 @@ pub(crate) enum Command {
     },
     /// Write a list of the current failures, for `--baseline`
     ///
-    /// A run with `--baseline` ignores the failures in the list. If one of them passes, the run ends
-    /// with exit code 5, so that the list gets shorter.
+    /// A run with `--baseline` ignores the failures in the list. If a listed check passes, the run
+    /// exits with code 5, so that the list stays up to date.
     #[command(
         after_help = "Example:\n  zot-conform baseline conform/known.txt . && zot-conform . --baseline conform/known.txt"
     )]
@@ -180,7 +181,7 @@ pub(crate) struct Run {
     /// The number of checks to run in parallel
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,
-    /// Run again when a file of the extension changes
+    /// Run again when one of the extension's files changes
     #[arg(long, requires = "dir")]
     pub(crate) watch: bool,
     /// Also run checks that a failed check would block

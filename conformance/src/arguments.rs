@@ -1,9 +1,10 @@
 //! Generates arguments for a tool from the schema it registered.
 //!
-//! In the order in which they are worth trying: the schema's own examples, the smallest value,
-//! boundary values, random values from a seed, and hostile values. Each is validated against the
-//! schema the way the host does it, and carries the verdict. The generator is pure: it uses no
-//! clock and no files, so the same schema and seed produce the same arguments everywhere.
+//! The arguments come in the order in which they are worth trying: the schema's own examples, the
+//! smallest value, boundary values, random values from a seed, and hostile values. Each is
+//! validated against the schema as the host does it, and marked as valid or invalid. The generator
+//! is pure: it uses no clock and no files, so the same schema and seed produce the same arguments
+//! everywhere.
 
 mod arrays;
 mod boundaries;
@@ -39,12 +40,13 @@ use self::{
 pub(crate) use boundaries::simplest;
 pub(crate) use smaller::smaller;
 
-/// Maximum size of generated arguments as compact JSON: the limit on those of a `call_tool`.
+/// Maximum size of generated arguments as compact JSON, which is the limit for the arguments of a
+/// `call_tool`.
 pub(crate) const LARGEST: usize = zot_protocol::limits::CALL_TOOL_BYTES;
-/// Maximum length of a generated string, in characters. They are ASCII, so the arguments stay below
-/// [`LARGEST`].
+/// Maximum length of a generated string, in characters. The strings are ASCII, so the arguments
+/// stay below [`LARGEST`].
 const LONGEST_STRING: usize = 200 * 1024;
-/// How many levels deeper than the smallest arguments random ones may be.
+/// How many levels deeper random arguments can be than the smallest arguments.
 const EXTRA_DEPTH: usize = 3;
 /// Number of duplicates in a row after which the schema is assumed to have no more values.
 const MAX_DUPLICATES: usize = 8;
@@ -57,7 +59,7 @@ pub(crate) struct Arguments {
     schema: Value,
     checker: ToolSchema,
     parts: PartValidators,
-    /// Cached, because everything else starts from it.
+    /// The smallest arguments, cached because all other arguments are derived from them.
     minimal: OnceLock<Result<Object, Unsatisfied>>,
 }
 
@@ -65,7 +67,7 @@ pub(crate) struct Arguments {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct GeneratedArgs {
     pub(crate) args: Object,
-    /// What is special about them, on one line: `/days = 8, one over its maximum`.
+    /// What is special about these arguments, on one line: `/days = 8, one over its maximum`.
     pub(crate) why: String,
     /// Whether they match the tool's schema.
     pub(crate) valid: bool,
@@ -73,7 +75,7 @@ pub(crate) struct GeneratedArgs {
 
 /// No value was found for a schema. One may still exist: for `not`, the generator only guesses.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
-#[error("found no value that satisfies `{keyword}` of the schema at {}", if pointer.is_empty() { "its root" } else { pointer })]
+#[error("found no value that satisfies `{keyword}` in the schema at {}", if pointer.is_empty() { "its root" } else { pointer })]
 pub(crate) struct Unsatisfied {
     /// JSON pointer to the part of the schema; `""` is the root.
     pub(crate) pointer: String,
@@ -128,13 +130,13 @@ impl Arguments {
         }
     }
 
-    /// Returns the schema's own examples: those of the whole schema, and those of each part, put
-    /// into the smallest arguments. Invalid ones are included and marked.
+    /// Returns the schema's own examples: for the whole schema, and for each part, inserted into
+    /// the smallest arguments. Invalid examples are included and marked as invalid.
     pub(crate) fn examples(&self) -> Vec<GeneratedArgs> {
         self.given(Annotation::Examples)
     }
 
-    /// Returns the smallest arguments with one of the schema's defaults written out in each.
+    /// Returns copies of the smallest arguments, each with one of the schema's defaults filled in.
     pub(crate) fn defaults(&self) -> Vec<GeneratedArgs> {
         self.given(Annotation::Defaults)
     }
@@ -149,7 +151,7 @@ impl Arguments {
     }
 
     /// Returns valid arguments at the boundaries: each limit and its neighbours, each enum value,
-    /// each branch, each optional property absent and present.
+    /// each branch, and each optional property both absent and present.
     pub(crate) fn boundaries(&self) -> Vec<GeneratedArgs> {
         let mut made = self.made(self.edges(&self.positions()), usize::MAX);
         made.retain(|made| made.valid);
@@ -157,8 +159,7 @@ impl Arguments {
         made
     }
 
-    /// Returns random valid arguments, all different, or fewer than `count` if the schema has too
-    /// few values.
+    /// Returns `count` different random valid arguments, or fewer if the schema allows fewer.
     pub(crate) fn random(&self, seed: u64, count: usize) -> Vec<GeneratedArgs> {
         let deepest = self.minimal().map_or(0, |args| depth(&args)) + EXTRA_DEPTH;
         let mut rng = Rng::new(seed);

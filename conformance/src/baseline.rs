@@ -1,7 +1,7 @@
 //! The baseline: a list of known failures that do not fail a run.
 //!
-//! A text file with one id per line; `#` starts a comment. An entry that passes is an error, so that
-//! the list gets shorter.
+//! It is a text file with one id per line; `#` starts a comment. An entry that passes is an error,
+//! so that outdated entries are removed.
 
 use crate::report::Report;
 
@@ -20,7 +20,7 @@ impl Baseline {
         Self(ids.collect())
     }
 
-    /// Writes the failures of a run as a list.
+    /// Formats the failures of a run as a list.
     pub fn text_of(report: &Report) -> String {
         let mut text = String::from(
             "# Known failures, for zot-conform --baseline. Remove an entry once it passes.\n",
@@ -40,7 +40,7 @@ impl Report {
         for id in known {
             match self.outcomes.iter_mut().find(|outcome| outcome.id == *id) {
                 Some(outcome) if outcome.is_failure(self.strict) => outcome.known = true,
-                // A check that was not run says nothing about the list.
+                // A check that was not run does not make its entry stale.
                 Some(outcome) if !outcome.verdict.is_untried() => self.stale.push(id.clone()),
                 _ => {}
             }

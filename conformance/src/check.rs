@@ -1,6 +1,7 @@
-//! A check: its rule, its texts, and the code that judges it. One file per group of the catalogue.
+//! A check: its rule, its texts, and the code that judges it. Each group of the catalogue has its
+//! own file.
 //!
-//! The survey and the sessions only collect observations; the checks look at them.
+//! The survey and the sessions only collect observations; the checks evaluate them.
 
 mod command;
 mod context;
@@ -32,15 +33,15 @@ use crate::{
 pub(crate) use context::{Cx, Known, Plan, Request, until_ready};
 pub(crate) use handshake::HELLO;
 
-/// How far a run goes.
+/// How thorough a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, ValueEnum)]
 pub enum Profile {
-    /// Each registration once, for a save hook
+    /// The handshake, each registered item once, and shutdown; for a save hook
     Quick,
-    /// Everything that minimal valid arguments can show
+    /// Every check that needs only minimal valid arguments
     #[default]
     Safe,
-    /// Also hostile arguments, and every key of a panel
+    /// Also hostile arguments, and every key in a panel
     Full,
 }
 
@@ -61,7 +62,7 @@ pub struct Check {
     pub id: &'static str,
     /// The severity of a failure.
     pub level: Level,
-    /// The lowest profile that runs it.
+    /// The lowest profile that runs the check.
     pub profile: Profile,
     /// The rule, in one line.
     pub title: &'static str,
@@ -100,10 +101,10 @@ impl Check {
 
 /// How a check is judged.
 pub(crate) enum Run {
-    /// Judged by what the first start showed; `None` if it ended too early to tell.
+    /// Judged by the observations of the first start; `None` if it ended too early to tell.
     Surveyed(fn(&Survey) -> Option<Checked>),
-    /// Judged by each frame of every session. The second function says why there is nothing to
-    /// judge.
+    /// Judged by each frame of every session. The second function returns a reason if there is
+    /// nothing to judge.
     Watched(JudgeFrame, fn(&Surface, &SeenTypes) -> Option<&'static str>),
     /// Judged by sending requests.
     Tried(Trial),
@@ -119,7 +120,7 @@ pub(crate) enum Run {
 /// Sends requests and judges the replies.
 pub(crate) type Trial = for<'a> fn(&'a Cx) -> Trying<'a>;
 
-/// Returns how a frame breaks the rule, given the session so far.
+/// Returns how a frame breaks the rule, given the history of the session.
 pub(crate) type JudgeFrame = fn(&ReceivedLine, &History) -> Option<Finding>;
 
 pub(crate) type Trying<'a> = Pin<Box<dyn Future<Output = Checked> + Send + 'a>>;
@@ -147,11 +148,11 @@ pub(crate) enum Stop {
     Weak(Vec<Fault>),
     /// The extension has nothing the rule applies to.
     NotApplicable(String),
-    /// The profile excludes it.
+    /// The profile excludes the check.
     Withheld(String),
-    /// The harness could not exercise it.
+    /// The harness could not exercise the rule.
     NotExercised(Box<Finding>),
-    /// A failure of this check blocks it.
+    /// The check is blocked because this other check failed.
     BlockedBy(&'static str),
 }
 
@@ -159,7 +160,8 @@ pub(crate) enum Stop {
 #[derive(Debug)]
 pub(crate) struct Fault {
     pub(crate) finding: Finding,
-    /// The host's frames after the handshake, up to the one that failed. Empty if they are not the cause.
+    /// The host's frames after the handshake, up to the one that failed. Empty if the frames are
+    /// not the cause.
     pub(crate) case: Vec<serde_json::Value>,
 }
 
@@ -210,7 +212,7 @@ impl Stop {
     }
 }
 
-/// Returns every rule that a line from the extension breaks, given the session so far.
+/// Returns every rule that a line from the extension breaks, given the history of the session.
 pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Violation> {
     if received.is_blank() {
         return Vec::new();
@@ -227,7 +229,7 @@ pub(crate) fn violations(received: &ReceivedLine, before: &History) -> Vec<Viola
     catalogue().filter_map(violation).collect()
 }
 
-/// Returns why a line is invalid. Lines before `hello` belong to the survey.
+/// Returns why a line is invalid. Lines before `hello` are judged by the survey.
 fn refusal<'a>(received: &'a ReceivedLine, before: &History) -> Option<&'a Refusal> {
     let is_judged = received.is_text() && (before.hellos > 0 || received.is("hello"));
     received.frame.as_ref().err().filter(|_| is_judged)

@@ -1,18 +1,18 @@
 //! Sanitises text from an extension for terminals, logs and pages.
 //!
 //! Frames, names and stderr are untrusted: they may contain control sequences or characters that
-//! change the text direction. Every text report passes them through here.
+//! change the text direction. Every text report sanitises them with these functions.
 
 use std::{borrow::Cow, fmt::Write};
 
-/// Whether a character must be escaped in a report. Newlines are layout.
+/// Whether a character must be escaped in a report. Newlines are not escaped.
 pub(crate) fn is_unsafe(char: char) -> bool {
     char != '\n' && zot_protocol::is_unsafe_in_terminal(char)
 }
 
-/// Escapes control characters and invisible characters as `\u{1b}`; newlines stay.
+/// Escapes control characters and invisible characters as `\u{1b}`; newlines are kept.
 ///
-/// The escape is Rust's, to distinguish it from a `\u001b` in a frame.
+/// This is Rust's escape syntax, to distinguish it from a `\u001b` in a frame.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);
@@ -56,7 +56,7 @@ pub fn console(text: &str) -> String {
     visible(&plain).into_owned()
 }
 
-/// Returns the text after a colour sequence (`ESC [ 1 ; 31 m`), if it starts with one.
+/// If the text starts with a colour sequence (`ESC [ 1 ; 31 m`), returns the rest of it.
 fn after_colour(text: &str) -> Option<&str> {
     text.strip_prefix("\x1b[")?
         .trim_start_matches(|char: char| char.is_ascii_digit() || matches!(char, ';' | ':'))

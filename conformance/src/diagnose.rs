@@ -13,8 +13,8 @@ const FLUSH_TIMEOUT: Duration = Duration::from_millis(1500);
 /// How many lines of stderr are shown.
 const STDERR_LINES: usize = 20;
 
-/// Explains why `what` did not come, such as `` `tool_result` to a call of `weather` ``. The session
-/// cannot be used afterwards.
+/// Explains why `what` did not arrive, such as `` `tool_result` for a call to `weather` ``. The
+/// session cannot be used afterwards.
 pub(crate) async fn missing_reply(
     session: &mut Session,
     target: &Target,
@@ -118,7 +118,7 @@ pub(crate) fn long_lines(language: &str) -> Option<&'static str> {
             "call setEncoding('utf8') first, then split stdin at newlines yourself or with readline; neither has a limit"
         }
         "bash" => {
-            "`read -r line` has no limit, but command-line arguments have (128 KiB): pass the line on stdin"
+            "`read -r line` has no length limit, but command-line arguments do (128 KiB): pass the line on stdin"
         }
         _ => return None,
     })

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-/// How much of a line is kept for reports.
+/// Maximum number of bytes of a line to store for reports.
 pub(crate) const SHOWN_BYTES: usize = 4096;
 
 /// The sender of a frame.
@@ -34,7 +34,7 @@ pub struct Entry {
     pub action: Action,
 }
 
-/// Everything that happened with one process.
+/// The complete exchange with one process.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Exchange {
     /// The entries in order.

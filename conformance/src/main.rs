@@ -1,4 +1,4 @@
-//! `zot-conform`, for authors of extensions.
+//! The `zot-conform` binary, for extension authors.
 
 mod args;
 mod commands;

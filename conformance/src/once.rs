@@ -78,7 +78,7 @@ pub async fn once(
     violation.map_or(Ok(()), |violation| Err(Box::new(violation.finding)))
 }
 
-/// Reports a name that is not registered, and lists the ones that are.
+/// Returns an error if the requested name is not registered, and lists the registered names.
 fn registered(surface: &Surface, ask: &Ask) -> Result<(), Box<Finding>> {
     let (what, name, known): (_, _, Vec<&str>) = match ask {
         Ask::Tool(name, _) => {

@@ -16,10 +16,10 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long to wait for the host's next frame. A user may be typing.
+/// How long to wait for the host's next frame. It is long because a user may be typing.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Sends the extension's frames of a transcript, checks the host's frames, and reports each
+/// Sends the extension's frames from a transcript, checks the host's frames, and reports each
 /// mismatch through `report`.
 ///
 /// Steps that only make sense for a host are skipped: `raw`, `split`, `stall_stdout`, `signal`,
@@ -144,8 +144,8 @@ where
         self.hears(line, &ack).await
     }
 
-    /// Expects this frame next. A mismatch in a frame of the same type is reported, and the transcript
-    /// continues; a frame of another type ends it.
+    /// Expects this frame next. A mismatch in a frame of the same type is reported, and the
+    /// transcript continues. A frame of another type ends the transcript.
     async fn hears(&mut self, line: usize, expected: &Pattern) -> io::Result<GoesOn> {
         let kind = text(expected.source(), "type").to_owned();
         let Some(frame) = self.next(line, &format!("`{kind}`")).await? else {

@@ -1,4 +1,4 @@
-//! The progress line of a run, on terminals only.
+//! The progress line of a run, shown only in terminals.
 
 use std::{
     collections::BTreeMap,
@@ -25,7 +25,7 @@ pub(crate) struct ProgressLine {
     thread: Option<thread::JoinHandle<()>>,
 }
 
-/// Shared with the thread that draws the line.
+/// State shared with the thread that draws the line.
 #[derive(Default)]
 struct Reporter(Mutex<RunProgress>);
 
@@ -52,7 +52,7 @@ impl ProgressLine {
     pub(crate) fn end(mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
-            // A panic in this thread must not lose the report.
+            // A panic in the drawing thread must not prevent the report.
             let _ = thread.join();
         }
     }

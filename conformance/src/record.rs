@@ -1,4 +1,4 @@
-//! Plays the host by line-by-line instructions and records the exchange as a transcript.
+//! Acts as the host, following instructions line by line, and records the exchange as a transcript.
 
 mod line;
 
@@ -22,13 +22,13 @@ use crate::{
 
 pub use line::HELP;
 
-/// After this long without a frame, all effects of a line are assumed to have arrived.
+/// If no frame arrives for this long, all frames caused by a line are assumed to have arrived.
 const SETTLED: Duration = Duration::from_millis(150);
 /// Maximum time to listen after a line, for an extension that keeps sending frames.
 const MAX_LISTEN: Duration = Duration::from_secs(2);
 /// How long the extension may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
-/// A timeout that is never reached.
+/// A timeout that never expires.
 const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A recording in progress.
@@ -112,7 +112,7 @@ impl Recording {
         self.catch_up();
     }
 
-    /// Sends the frame for a line and waits until its effects have arrived.
+    /// Sends the frame for a line and waits until the frames that it causes have arrived.
     pub async fn run_line(&mut self, line: &str) -> Result<LineOutcome, LineError> {
         let reply = match self.send(line).await? {
             Sent::Nothing(outcome) => return Ok(outcome),
@@ -244,7 +244,7 @@ impl Recording {
 /// What was sent for a line.
 enum Sent {
     Nothing(LineOutcome),
-    /// A frame; the reply it expects and its id.
+    /// A frame, with the reply that it expects and its id.
     Frame(Option<(Reply, String)>),
 }
 

@@ -14,7 +14,7 @@ use crate::{
 };
 
 /// Returns the transcript's text, updated with what the extension sends now. Fails if a frame is
-/// missing or has another type: then the transcript must be recorded again.
+/// missing or has another type, because the transcript must then be recorded again.
 pub async fn replay_and_accept(
     target: &Target,
     script: &Script,

@@ -1,4 +1,4 @@
-//! The reply that a request of the host expects.
+//! The reply that a request from the host expects.
 
 use std::time::Duration;
 
@@ -10,9 +10,9 @@ use crate::{surface::text, target::Target};
 /// The reply to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Reply {
-    /// Its type.
+    /// The type of the reply.
     pub(crate) kind: &'static str,
-    /// In words: `` `tool_result` to a call of `weather` ``.
+    /// A description: `` `tool_result` for a call to `weather` ``.
     pub(crate) words: String,
 }
 
@@ -24,7 +24,7 @@ impl Reply {
                 let name = text(frame, "name");
                 (
                     "tool_result",
-                    format!("`tool_result` to a call of `{name}`"),
+                    format!("`tool_result` for a call to `{name}`"),
                 )
             }
             "command_invoked" => {
@@ -36,7 +36,7 @@ impl Reply {
             }
             "event_intercept" => {
                 let event = text(frame, "event");
-                let words = format!("`event_intercept_response` about `{event}`");
+                let words = format!("`event_intercept_response` for `{event}`");
                 ("event_intercept_response", words)
             }
             _ => return None,

@@ -160,7 +160,7 @@ pub struct Look {
 }
 
 impl Default for Look {
-    /// For a file or a pipe.
+    /// The display options for a file or a pipe.
     fn default() -> Self {
         Self {
             colour: false,
@@ -182,7 +182,7 @@ impl Report {
         }
     }
 
-    /// Whether the extension conforms. A run without checks does not count.
+    /// Whether the extension conforms; false if no check was run.
     pub fn conforms(&self) -> bool {
         matches!(self.exit(), Exit::Conforms | Exit::Stale)
     }
@@ -225,7 +225,7 @@ pub enum Exit {
     Unreachable = 3,
     /// Internal error in the harness.
     Harness = 4,
-    /// The baseline lists checks that pass now.
+    /// The baseline lists checks that now pass.
     Stale = 5,
 }
 

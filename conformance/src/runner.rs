@@ -51,7 +51,7 @@ pub struct Options {
     pub selection: Selection,
     /// Whether a warning fails the run.
     pub strict: bool,
-    /// Runs checks even if a failed check blocks them.
+    /// Whether to run checks even if a failed check blocks them.
     pub keep_going: bool,
     /// Called for every entry of every session.
     pub observer: Option<Observer>,
@@ -291,7 +291,7 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
     if let Err(Stop::Broken(faults) | Stop::Weak(faults)) = &mut checked
         && !faults.is_empty()
     {
-        // Shrink only the first, which people read first.
+        // Shrink only the first fault, because people read it first.
         let first = faults.remove(0);
         let shrunk = shrink::shrink_fault(&cx.plan, check.id, first).await;
         faults.insert(0, shrunk.into());
@@ -304,7 +304,7 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
 mod tests {
     use super::*;
 
-    /// A cycle would wait forever.
+    /// Checks in a dependency cycle would wait for each other forever.
     fn depth(id: &str, left: usize) {
         assert!(left > 0, "{id} depends on itself");
         let check = crate::check::find(id).unwrap();

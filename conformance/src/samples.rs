@@ -1,4 +1,4 @@
-//! Sample frames of a host, one of each kind, which checks modify.
+//! Sample host frames, one of each kind. Checks modify them.
 
 use serde_json::{Value, json};
 use zot_protocol::{EventName, InterceptName, Object, PROTOCOL_VERSION};
@@ -37,8 +37,8 @@ pub(crate) fn event(name: &str, fields: EventFields) -> Value {
     let all = fields == EventFields::All;
     let payload = match name {
         "session_end" => json!({"reason": "clear"}),
-        "user_message" if all => json!({"text": "please look at the weather", "image_count": 1}),
-        "user_message" => json!({"text": "please look at the weather"}),
+        "user_message" if all => json!({"text": "please check the weather", "image_count": 1}),
+        "user_message" => json!({"text": "please check the weather"}),
         "turn_start" => json!({"step": 1}),
         "tool_call" if all => {
             json!({"tool_id": "toolu_1", "tool_name": "read", "tool_args": {"path": "README.md"}})
@@ -51,7 +51,7 @@ pub(crate) fn event(name: &str, fields: EventFields) -> Value {
         "assistant_message" => json!({"text": "It will rain."}),
         "turn_end" if all => json!({"stop": "error", "error": "the model could not be reached"}),
         "turn_end" => json!({"stop": "end_turn"}),
-        "compact" => json!({"summary": "They spoke of the weather."}),
+        "compact" => json!({"summary": "They talked about the weather."}),
         _ => json!({}),
     };
     event_with(name, payload)

@@ -1,4 +1,4 @@
-//! A process of the extension, with the harness as its host.
+//! A session with one extension process, in which the harness acts as the host.
 
 mod history;
 mod pipes;
@@ -38,10 +38,10 @@ use crate::{
 const WRITE_STALL: Duration = Duration::from_secs(5);
 /// How long to wait for remaining output after an exit, or for the exit after the end of the output.
 const LAST_LINES: Duration = Duration::from_secs(1);
-/// How many frames are kept for shrinking a failure, and their maximum size.
+/// Maximum number of frames to store for shrinking a failure, and their maximum size.
 const SENT: usize = 100;
 const SENT_BYTES: usize = 512 << 10;
-/// How many entries of an exchange are kept. A flood is truncated.
+/// Maximum number of entries of an exchange. Longer exchanges are truncated.
 const ENTRIES: usize = 20_000;
 
 /// A rule that a frame broke.
@@ -60,18 +60,18 @@ impl Violation {
     }
 }
 
-/// What all sessions of a check collect.
+/// The data that all sessions of a check collect.
 #[derive(Debug, Default)]
 pub(crate) struct Collected {
-    /// One per process.
+    /// The exchanges, one per process.
     pub(crate) exchanges: Vec<Exchange>,
     /// The rules that frames broke.
     pub(crate) violations: Vec<Violation>,
-    /// The types of the frames; `image` and `panel` for parts of other frames.
+    /// The types of the received frames, and `image` or `panel` for frames that contain one.
     pub(crate) seen: HashSet<String>,
 }
 
-/// Where sessions store what they collected when they end.
+/// Where sessions store the collected data when they end.
 pub(crate) type Sink = Arc<Mutex<Collected>>;
 
 /// Called for every entry of an exchange as it happens.
@@ -118,7 +118,7 @@ impl Start {
     }
 }
 
-/// A running process of the extension.
+/// A session with a running extension process.
 pub(crate) struct Session {
     process: Process,
     stdin: Option<ChildStdin>,
@@ -150,7 +150,7 @@ pub(crate) enum WaitError {
     Exited(Exit),
     /// The process is running, but closed its stdout.
     Closed,
-    /// Timed out.
+    /// The timeout expired.
     Deadline(Duration),
     /// The process does not read stdin, so the frame could not be sent.
     Unread,
@@ -202,7 +202,7 @@ impl Session {
         })
     }
 
-    /// Leaves `call_tool` to the caller.
+    /// Lets the caller answer `call_tool`.
     pub(crate) fn leave_calls(&mut self) {
         self.answers_calls = false;
     }
@@ -240,7 +240,7 @@ impl Session {
     /// If the frame is invalid, which is a bug in the harness.
     pub(crate) async fn send(&mut self, frame: &Value) -> Result<(), WaitError> {
         if let Err(refusal) = validate::value::<FromHost>(frame) {
-            panic!("zot-conform made an invalid frame: {refusal}\n{frame}");
+            panic!("zot-conform created an invalid frame: {refusal}\n{frame}");
         }
         self.send_as_is(frame).await
     }
@@ -299,7 +299,7 @@ impl Session {
         Ok(())
     }
 
-    /// Finds out why stdin is closed: the process exited, or closed it.
+    /// Finds out why stdin is closed: either the process exited, or it closed stdin.
     async fn gone(&self, within: Duration) -> WaitError {
         match timeout(within, self.process.wait()).await {
             Ok(exit) => WaitError::Exited(exit),
@@ -307,7 +307,8 @@ impl Session {
         }
     }
 
-    /// Returns the index of the first line from `from` on that matches, waiting for it if necessary.
+    /// Returns the index of the first matching line at or after `from`, waiting for it if
+    /// necessary.
     pub(crate) async fn find(
         &mut self,
         from: usize,
@@ -361,7 +362,7 @@ impl Session {
             if self.reader.gave_up() {
                 return Err(WaitError::Flooded);
             }
-            // Stdout ended: the process exits now, or keeps running without it.
+            // Stdout has ended: the process is exiting, or it closed stdout and keeps running.
             let left = deadline.saturating_duration_since(Instant::now());
             let grace = left.min(LAST_LINES);
             return Err(match timeout(grace, self.process.wait()).await {
@@ -476,7 +477,7 @@ impl Session {
         self.process.exited()
     }
 
-    /// The processes that it started and that still run.
+    /// The processes that it started and that are still running.
     pub(crate) async fn descendants(&self) -> Vec<zot_process::Descendant> {
         self.process.descendants().await
     }
@@ -511,7 +512,7 @@ impl Session {
     }
 }
 
-/// Hands what was collected to the sink. The process is killed.
+/// Passes the collected data to the sink, and kills the process.
 impl Drop for Session {
     fn drop(&mut self) {
         self.exchange.stderr = self.stderr.text();

@@ -7,7 +7,7 @@ use zot_conform::{Options, Selection};
 
 use crate::args::{self, Timing};
 
-/// More than there are cores, because most checks wait.
+/// Default number of parallel checks. It may exceed the number of cores, because most checks wait.
 pub(crate) const JOBS: usize = 12;
 
 /// The options of a run.
@@ -79,7 +79,7 @@ pub(crate) fn store() -> Option<PathBuf> {
     Some(home.join("conform"))
 }
 
-/// The terminal's width, or 100 columns elsewhere.
+/// The terminal's width, or 100 columns if there is no terminal.
 pub(crate) fn width() -> usize {
     let size = rustix::termios::tcgetwinsize(std::io::stdout());
     size.map_or(100, |size| usize::from(size.ws_col).clamp(40, 140))

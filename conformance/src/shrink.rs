@@ -16,12 +16,12 @@ use crate::{
     verdict::Finding,
 };
 
-/// Time limit for shrinking one failure, scaled.
+/// Time limit for shrinking one failure, before scaling.
 const BUDGET: Duration = Duration::from_secs(3);
 /// Maximum number of processes to start for one failure.
 const MAX_TRIALS: usize = 60;
-/// Timeout for a reply while shrinking. Waiting the full minute for a tool that normally replies at
-/// once would take too long; the result is confirmed with a longer timeout.
+/// Timeout for a reply while shrinking. Waiting the full minute for a tool that normally replies
+/// immediately would take too long; the result is confirmed with a longer timeout.
 const REPLY_TIMEOUT: Duration = Duration::from_millis(400);
 const CONFIRM_TIMEOUT: Duration = Duration::from_secs(2);
 
@@ -32,7 +32,7 @@ enum FailureKind {
     Silent,
 }
 
-/// Adds the smallest failing input and the command that repeats it to the finding of a fault. A
+/// Adds the smallest failing input and the command that reproduces it to the finding of a fault. A
 /// fault that is not about a missing reply, or that cannot be reproduced, stays unchanged.
 pub(crate) async fn shrink_fault(plan: &Plan, check: &str, fault: Fault) -> Finding {
     let Fault { mut finding, case } = fault;
@@ -83,7 +83,7 @@ async fn smallest(plan: &Plan, case: Case) -> Option<Case> {
 
 /// Returns how the extension fails on this input; `None` if it replies.
 async fn fails(plan: &Plan, case: &Case, timeout: Duration) -> Option<FailureKind> {
-    // Playing a transcript scales its deadlines.
+    // Playing a transcript scales its deadlines, so undo the scaling here.
     let within = timeout.div_f64(plan.start.scale);
     let transcript = case.transcript(within);
     let mut stage = plan.stage();

@@ -9,7 +9,7 @@ use zot_protocol::{
     validate::{self, Validated},
 };
 
-/// The sender of the frames of a stream.
+/// The sender of the frames in a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Sender {
     /// An extension
@@ -41,7 +41,7 @@ pub enum StreamFinding {
 /// The result of validating a stream.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct StreamSummary {
-    /// The number of lines, without blank ones.
+    /// The number of lines that are not blank.
     pub frames: usize,
     /// The number of invalid lines.
     pub refused: usize,

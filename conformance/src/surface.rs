@@ -120,7 +120,7 @@ impl Surface {
         self.registrations += 1;
     }
 
-    /// Reads what it can from an invalid `hello`, so that one mistake is reported once.
+    /// Reads what it can from an invalid `hello`, so that each mistake is reported only once.
     fn take_in_refused(&mut self, received: &ReceivedLine) {
         if !received.is("hello") {
             self.registrations += 1;

@@ -33,16 +33,16 @@ pub enum Milestone {
     ManifestName,
     /// The program exists and starts.
     Program,
-    /// The extension says `hello` and answers the handshake.
+    /// The extension sends `hello` and answers the handshake.
     Hello,
     /// The extension has registered everything.
     Ready,
 }
 
-/// What the first start showed.
+/// The observations of the first start.
 #[derive(Debug, Default)]
 pub(crate) struct Survey {
-    /// The milestone it failed at, or `Ready`.
+    /// The milestone at which the start failed, or `Ready`.
     pub(crate) reached: Milestone,
     /// What went wrong, and at which milestone. A problem need not end the survey.
     pub(crate) problems: Vec<(Milestone, Finding)>,
@@ -143,7 +143,7 @@ pub(crate) async fn meet(target: &Target, how: &Start, sink: &Sink) -> (Survey, 
     (survey, Some(session))
 }
 
-/// Waits for `hello` as the first line. The error says whether the session can continue.
+/// Waits for `hello` as the first line. The error includes whether the session can continue.
 async fn hello(session: &mut Session, target: &Target, how: &Start) -> Result<(), (bool, Finding)> {
     let hello = |received: &ReceivedLine| received.is("hello");
     let first = |received: &ReceivedLine| !received.is_blank();
@@ -159,7 +159,7 @@ async fn hello(session: &mut Session, target: &Target, how: &Start) -> Result<()
     if line.value.get("type").is_some() {
         let finding = Finding::new("the first frame is not `hello`")
             .frame(shown, Some("/type".to_owned()))
-            .hint("send `hello` before anything else; the host closes the connection here");
+            .hint("send `hello` before anything else; otherwise the host closes the connection");
         return Err((false, finding));
     }
     let finding = Finding::new("the first line of stdout is not a frame")
@@ -176,7 +176,7 @@ async fn hello(session: &mut Session, target: &Target, how: &Start) -> Result<()
     }
 }
 
-/// Waits for a line. If it does not come soon, finds out why.
+/// Waits for a line. If it does not arrive soon, finds out why.
 async fn wait_for(
     session: &mut Session,
     target: &Target,

@@ -210,7 +210,7 @@ fn manifest(bytes: &[u8]) -> Result<Manifest, Unstartable> {
     {
         (Milestone::Manifest, refusal)
     } else {
-        // If a safe name makes it valid, the name is the problem.
+        // If a safe name makes the manifest valid, the name is the problem.
         value["name"] = "fit".into();
         match validate::manifest(value.to_string().as_bytes()) {
             Ok(_) => (Milestone::ManifestName, refusal),

@@ -7,7 +7,7 @@
 //! # The format
 //!
 //! One JSON object per line; its first key is the verb. Blank lines are skipped. An unknown verb,
-//! matcher or key is an error that names its line.
+//! matcher or key is an error, reported with its line number.
 //!
 //! | line | means |
 //! |---|---|
@@ -19,7 +19,7 @@
 //! | `{"wait":"100ms"}`, `{"quiet":"200ms"}` | wait; wait, and fail if a frame arrives |
 //! | `{"raw":TEXT}` | write these bytes, without a newline |
 //! | `{"split":[n,…]}` | the next `send` or `raw` is written in pieces of these sizes in bytes, then the rest |
-//! | `{"stall_stdout":"3s"}` | the harness does not read stdout |
+//! | `{"stall_stdout":"3s"}` | the harness does not read stdout for this long |
 //! | `{"close_stdin":true}`, `{"signal":"TERM"}` | close stdin; send a signal |
 //! | `{"exit":{"code":0},"within":"2s"}` | the process exits with `code` or is killed by `signal` |
 //! | `{"stderr":MATCH,"within":"5s"}` | the extension writes a matching line to stderr |
@@ -34,25 +34,26 @@
 //!
 //! | matcher | matches |
 //! |---|---|
-//! | `"[..]"` within a string | any text without a line break, including none |
+//! | `"[..]"` within a string | any text without a line break, including empty text |
 //! | `{"$any":true}` | any value |
 //! | `{"$type":NAME}` | `string`, `number`, `integer`, `boolean`, `object`, `array`, `null` |
 //! | `{"$re":PATTERN}` | a string that contains a match; `^` and `$` anchor it |
 //! | `{"$oneOf":[…]}` | a value that matches one of these |
 //! | `{"$absent":true}` | a field that is missing or `null`, which mean the same in the protocol |
-//! | `{"$contains":[…]}` | an array with an item for each of these, in any order, and any others |
-//! | `{"$schema":SCHEMA}` | a value that is valid by a JSON Schema |
+//! | `{"$contains":[…]}` | an array with a matching item for each of these, in any order; other items are allowed |
+//! | `{"$schema":SCHEMA}` | a value that matches a JSON Schema |
 //! | `{"$lit":VALUE}` | exactly this value: no matchers inside, no further fields |
 //! | `{"$exact":true,…}` | an object with exactly these fields; objects inside it are open again |
 //! | `{"$ref":NAME}` | the value bound to the name |
 //! | `{"$cap":NAME,"as":MATCH}` | any value, or one that matches `as`; it is bound to the name from then on |
 //! | `{"$fill":TEXT}` | the string, with the directories of this run filled in |
 //!
-//! A frame to send may contain `{"$new":NAME}`, which creates an id, `$ref`, `$fill` and `$lit`,
-//! and no other matcher. A name is bound once, before it is used. A field whose name begins with a
-//! dollar sign is written with one more: `"$$ref"`.
+//! A frame to send can contain `{"$new":NAME}`, which creates an id, `$ref`, `$fill` and `$lit`,
+//! and no other matcher. A name must be bound exactly once, before it is used. A field whose name
+//! begins with a dollar sign is written with an additional one: `"$$ref"`.
 //!
-//! `$fill` knows `${cwd}`, `${extension_dir}`, `${data_dir}`, `${home}` and `${tmp}`; `$$` is a dollar sign.
+//! `$fill` supports `${cwd}`, `${extension_dir}`, `${data_dir}`, `${home}` and `${tmp}`; `$$` is a
+//! dollar sign.
 
 mod accept;
 mod bindings;

@@ -7,7 +7,7 @@ use crate::exchange::Exchange;
 /// The severity of a rule.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Level {
-    /// Recorded, never a failure.
+    /// A violation is recorded, but is never a failure.
     Info,
     /// A violation is a warning, and a failure with `--strict`.
     Should,
@@ -37,11 +37,11 @@ pub enum Verdict {
     Warn,
     /// The rule does not apply to this extension.
     NotApplicable,
-    /// The profile excludes it.
+    /// The profile excludes the check.
     Withheld,
-    /// The named check failed and blocks this one.
+    /// The check with this id failed and blocks this check.
     BlockedBy(String),
-    /// The harness could not exercise it.
+    /// The harness could not exercise the rule.
     NotExercised,
 }
 

@@ -11,9 +11,9 @@ use super::{
 
 /// Arrays that must be longer than this are not generated.
 const LONGEST: usize = 2_000;
-/// With this many items or more, blame their number when the fuel runs out.
+/// If the fuel runs out in an array of at least this many items, blame the number of items.
 const MANY: usize = 20;
-/// Random items to try for each item that must be unique.
+/// Number of random items to try for each item that must be unique.
 const TRIES: usize = 12;
 
 /// Returns the schemas of the item at an index.
@@ -35,7 +35,7 @@ pub(super) fn item<'s>(leaves: &[SchemaNode<'s>], index: usize) -> Vec<SchemaNod
     leaves.iter().filter_map(of_leaf).collect()
 }
 
-/// Returns arrays that probably fit. The caller checks each of them.
+/// Returns arrays that probably match the schemas. The caller checks each of them.
 pub(super) fn lists<'s>(
     generator: &mut Generator<'s>,
     leaves: &[SchemaNode<'s>],
@@ -81,7 +81,7 @@ pub(super) fn lists<'s>(
     Ok(vec![Value::Array(items)])
 }
 
-/// Returns the `contains` schemas, each repeated as often as it must match.
+/// Returns the `contains` schemas, each repeated once for every item that must match it.
 fn contained<'s>(leaves: &[SchemaNode<'s>]) -> Vec<SchemaNode<'s>> {
     let of_leaf = |leaf: &SchemaNode<'s>| {
         let count =
@@ -94,7 +94,7 @@ fn contained<'s>(leaves: &[SchemaNode<'s>]) -> Vec<SchemaNode<'s>> {
     leaves.iter().flat_map(of_leaf).collect()
 }
 
-/// Generates an item, different from the existing ones if they must be unique.
+/// Generates an item. If items must be unique, it differs from the existing ones.
 pub(super) fn distinct<'s>(
     generator: &mut Generator<'s>,
     leaves: &[SchemaNode<'s>],

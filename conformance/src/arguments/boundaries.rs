@@ -14,9 +14,9 @@ use super::{
     types::{fixed, types},
 };
 
-/// Longer values are truncated in messages.
+/// Values longer than this are truncated in messages.
 const SHOWN_CHARS: usize = 60;
-/// Maximum number of values tried of one enum.
+/// Maximum number of values to try from one enum.
 const MAX_ENUM_VALUES: usize = 60;
 /// Arrays and objects longer than this are not generated.
 const LONGEST: usize = 500;
@@ -155,7 +155,8 @@ fn counts(
     found
 }
 
-/// Returns n−1, n and n+1 for every limit on a number, and the neighbours of a multiple.
+/// Returns n−1, n and n+1 for every limit on a number, the multiples next to that limit, and n and
+/// n+1 for every `multipleOf`.
 fn numbers(leaves: &[SchemaNode<'_>]) -> Vec<(Value, String)> {
     let mut found = Vec::new();
     for leaf in leaves {

@@ -41,9 +41,9 @@ pub(super) fn of_whole(schema: &Value, given: Annotation) -> Vec<(Value, String)
         .collect()
 }
 
-/// Returns the values for one position, each put into the smallest arguments.
+/// Returns the values for one position, each inserted into the smallest arguments.
 pub(super) fn of_part(position: &Position<'_>, given: Annotation) -> Vec<(Value, String)> {
-    // Those of the root are covered by `of_whole`.
+    // `of_whole` covers the values for the root.
     if position.path.is_empty() {
         return Vec::new();
     }

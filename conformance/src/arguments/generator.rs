@@ -1,5 +1,5 @@
-//! Generates a value for a place: goes through the alternatives and returns the first value that
-//! fits.
+//! Generates a value for a place: tries the alternatives in order and returns the first value that
+//! matches its schemas.
 
 use serde_json::Value;
 
@@ -15,13 +15,13 @@ use super::{
 /// Work allowed for the smallest arguments: one unit per place generated and per value checked,
 /// dead ends included. This bounds the run time.
 const FUEL: usize = 12_000;
-/// The same for random arguments, and for one part of the arguments.
+/// Work allowed for random arguments, and for one part of the arguments.
 const PART_FUEL: usize = 2_000;
-/// Maximum depths of a value, tried in order. The shallowest value is the smallest, and the limit
-/// ends recursion.
+/// Depth limits for a value, tried in order. The shallowest value is the smallest, and a limit
+/// stops infinite recursion.
 const DEPTHS: &[usize] = &[1, 2, 3, 4, 6, 8, 12, 16, 32, DEEPEST];
 const DEEPEST: usize = 64;
-/// Random values to try when a `not` or similar keyword rejects the smallest one.
+/// Number of random values to try when a `not` or similar keyword rejects the smallest one.
 const RANDOM_TRIES: usize = 8;
 
 /// Generates values for the places of one schema.
@@ -29,11 +29,11 @@ const RANDOM_TRIES: usize = 8;
 pub(super) struct Generator<'s> {
     pub(super) root: &'s Value,
     parts: &'s PartValidators,
-    /// Without it, every choice is the smallest.
+    /// The random number generator; with `None`, every choice is the smallest one.
     pub(super) rng: Option<Rng>,
     fuel: usize,
     deepest: usize,
-    /// Whether a search was given up because of the depth limit or missing fuel.
+    /// Whether a search was abandoned because it reached the depth limit or ran out of fuel.
     gave_up: bool,
     /// The last `$ref` followed, to blame if the recursion does not end.
     last_ref: Option<Unsatisfied>,
@@ -52,7 +52,7 @@ impl<'s> Generator<'s> {
         }
     }
 
-    /// Sets the fuel for the next value, or the next part of one.
+    /// Resets the fuel for the next value, or for the next part of a value.
     pub(super) fn refuel(&mut self) {
         self.fuel = PART_FUEL;
     }
@@ -181,8 +181,8 @@ impl<'s> Generator<'s> {
                     Err(found) => fault = fault.or(Some(found)),
                 }
             }
-            // A fault at the schema of the `enum` itself means that none of its values fit. A fault
-            // elsewhere means that another schema rejects them.
+            // A fault at the schema of the `enum` itself means that none of its values match. A
+            // fault elsewhere means that another schema rejects them.
             let above = fault.filter(|fault| fault.pointer != *node.pointer);
             return Err(above.unwrap_or_else(|| Unsatisfied::at(node, keyword)));
         }
@@ -198,8 +198,8 @@ impl<'s> Generator<'s> {
                 }
                 Err(found) => fault = fault.or(Some(found)),
             }
-            // When the type is a guess, do not switch to another one just because this one hit the
-            // depth limit; at the largest limit, try the others too.
+            // If the type is a guess, do not try another type just because this one reached the
+            // depth limit, unless the limit is already the largest one.
             if self.is_out_of_fuel() || (guessed && self.gave_up && self.deepest < DEEPEST) {
                 break;
             }
@@ -278,7 +278,7 @@ impl<'s> Generator<'s> {
         }
     }
 
-    /// Returns the allowed types, the one to try first at the front.
+    /// Returns the allowed types, in the order in which to try them.
     fn types(&mut self, leaves: &[SchemaNode<'s>]) -> Result<Vec<&'static str>, Unsatisfied> {
         let mut types = types(leaves)?;
         if let Some(rng) = &mut self.rng

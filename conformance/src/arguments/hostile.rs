@@ -10,7 +10,7 @@ use super::{
 
 /// Maximum number of hostile arguments in total.
 const MAX_TOTAL: usize = 40;
-/// Kinds with more cases than this are shuffled by the seed.
+/// Kinds with more cases than this are shuffled with the seed.
 pub(super) const MAX_PER_KIND: usize = 8;
 
 const LONG_CHARS: usize = 100 * 1024;
@@ -66,7 +66,7 @@ fn missing(position: &Position<'_>) -> Kind {
         .collect()
 }
 
-/// Puts in values of a wrong type: `null`, and look-alikes that a careless program accepts.
+/// Inserts values of the wrong type: `null`, and look-alikes that a careless program accepts.
 fn wrong_type(position: &Position<'_>) -> Kind {
     if position.path.is_empty() {
         return Vec::new();
@@ -96,7 +96,7 @@ fn wrong_type(position: &Position<'_>) -> Kind {
         .collect()
 }
 
-/// Puts in strings that often break programs.
+/// Inserts strings that often break programs.
 fn unusual_strings(position: &Position<'_>) -> Kind {
     if !position.value.is_string() || position.path.is_empty() {
         return Vec::new();
@@ -129,7 +129,7 @@ fn unusual_strings(position: &Position<'_>) -> Kind {
     strings.into_iter().map(put).collect()
 }
 
-/// Puts in numbers at the limits of common number types.
+/// Inserts numbers at the limits of common number types.
 fn extreme_numbers(position: &Position<'_>) -> Kind {
     if !position.value.is_number() || position.path.is_empty() {
         return Vec::new();

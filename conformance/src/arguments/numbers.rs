@@ -4,7 +4,7 @@ use serde_json::Value;
 
 use super::{Unsatisfied, place::SchemaNode, rng::Rng};
 
-/// How many numbers on either side of the first to try if a `not` or a second `oneOf` rejects it.
+/// How many numbers to try on either side of the first one if a `not` or `oneOf` rejects it.
 const NEIGHBOURS: i128 = 8;
 /// Unbounded random numbers stay within the range that every language represents exactly.
 const EXACT: i128 = 1 << 53;
@@ -106,7 +106,7 @@ fn nearest(value: f64, least: bool, exclusive: bool) -> i128 {
     }
 }
 
-/// Returns integers that fit, the one nearest to zero first.
+/// Returns integers within the bounds, the one nearest to zero first.
 pub(super) fn integers(
     leaves: &[SchemaNode<'_>],
     rng: Option<&mut Rng>,
@@ -149,7 +149,7 @@ pub(super) fn integers(
     Ok(found.into_iter().map(json_integer).collect())
 }
 
-/// Returns numbers that fit, preferring integers.
+/// Returns numbers within the bounds, preferring integers.
 pub(super) fn numbers(
     leaves: &[SchemaNode<'_>],
     mut rng: Option<&mut Rng>,
@@ -192,7 +192,7 @@ fn fractions(bounds: &Bounds<'_, '_>, rng: Option<&mut Rng>) -> Vec<Value> {
     if bounds.steps.is_empty() {
         found.push(low + (high - low) * share);
     }
-    // A bound itself may be the only number that fits.
+    // A bound itself may be the only number that matches.
     found.extend([low, high, f64::midpoint(low, high)]);
     found.retain(|number| number.is_finite() && (low..=high).contains(number));
     found.into_iter().map(json_number).collect()
@@ -201,7 +201,7 @@ fn fractions(bounds: &Bounds<'_, '_>, rng: Option<&mut Rng>) -> Vec<Value> {
 /// Returns the smallest integer that is a multiple of `step`.
 #[expect(
     clippy::cast_possible_truncation,
-    reason = "only for numbers of at most 2^53"
+    reason = "only used for numbers of at most 2^53"
 )]
 fn whole(step: f64) -> Option<i128> {
     (1..=1000)
@@ -221,11 +221,11 @@ fn common(one: i128, other: i128) -> Option<i128> {
         .filter(|step| *step < 1 << 100)
 }
 
-/// Converts to a JSON number, as an integer if it is one.
+/// Converts a float to a JSON number, which is an integer if the float is whole.
 pub(super) fn json_number(number: f64) -> Value {
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "only for numbers of at most 2^53"
+        reason = "only used for numbers of at most 2^53"
     )]
     let integer = number as i64;
     if number.fract() == 0.0 && number.abs() < 9e15 {
@@ -235,7 +235,7 @@ pub(super) fn json_number(number: f64) -> Value {
     }
 }
 
-/// Converts to a JSON number, with a loss of precision beyond 64 bits.
+/// Converts an integer to a JSON number. Loses precision beyond 64 bits.
 #[expect(clippy::cast_precision_loss, reason = "JSON has no wider integers")]
 pub(super) fn json_integer(number: i128) -> Value {
     i64::try_from(number)

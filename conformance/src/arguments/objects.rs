@@ -76,7 +76,7 @@ pub(super) fn required<'s>(leaves: &[SchemaNode<'s>]) -> Vec<&'s str> {
     names
 }
 
-/// Returns objects that probably fit. The caller checks each of them.
+/// Returns objects that probably match the schemas. The caller checks each of them.
 pub(super) fn objects<'s>(
     generator: &mut Generator<'s>,
     leaves: &[SchemaNode<'s>],
@@ -143,7 +143,7 @@ fn with_dependents<'s>(leaves: &[SchemaNode<'s>]) -> Vec<SchemaNode<'s>> {
     all
 }
 
-/// Reports whether the schema describes properties that it does not name.
+/// Reports whether the schema describes properties without listing their names.
 fn has_open_names(leaves: &[SchemaNode<'_>]) -> bool {
     leaves.iter().any(|leaf| {
         leaf.get("patternProperties").is_some()
@@ -153,7 +153,7 @@ fn has_open_names(leaves: &[SchemaNode<'_>]) -> bool {
     })
 }
 
-/// Adds properties with made-up names until the object has `wanted` of them.
+/// Adds properties with generated names until the object has `wanted` of them.
 fn invent<'s>(
     generator: &mut Generator<'s>,
     leaves: &[SchemaNode<'s>],

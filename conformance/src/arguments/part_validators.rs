@@ -1,4 +1,4 @@
-//! Validates each part of a value while it is generated, so that a wrong choice is noticed early.
+//! Validates each part of a value while it is generated, so that a wrong choice is detected early.
 //!
 //! This only guides the search. The finished arguments are validated as a whole by the same code
 //! that the host uses.
@@ -9,8 +9,7 @@ use zot_protocol::limits;
 
 use super::{Unsatisfied, place::SchemaNode};
 
-/// Compiling each part of a larger schema separately would take seconds, so it is skipped for
-/// those.
+/// The parts of a larger schema are not compiled separately, because that would take seconds.
 const MAX_SCHEMA_BYTES: usize = 32 * 1024;
 
 /// The compiled parts of a tool's schema.
@@ -35,7 +34,7 @@ impl PartValidators {
         Self { parts: parts.ok() }
     }
 
-    /// Checks a value against all schemas of its place and names the keyword that rejects it.
+    /// Checks a value against all schemas of its place and returns the keyword that rejects it.
     pub(super) fn check(&self, place: &[SchemaNode<'_>], value: &Value) -> Result<(), Unsatisfied> {
         let Some(parts) = &self.parts else {
             return Ok(());
@@ -47,7 +46,7 @@ impl PartValidators {
             if let Err(error) = validator.validate(value) {
                 let path = error.schema_path().as_str();
                 let within = path.rsplit_once('/').map_or("", |(above, _)| above);
-                // The path of an error behind a `$ref` starts at the root; other paths start at
+                // For an error behind a `$ref`, the path starts at the root; for other errors, at
                 // this schema.
                 let referred = error.evaluation_path().as_str() != path;
                 let start = if referred { "" } else { &node.pointer };

@@ -4,7 +4,7 @@ use regex_syntax::hir::{Class, Hir, HirKind};
 
 use super::rng::Rng;
 
-/// Maximum length that optional repetitions may add up to.
+/// Maximum number of characters that optional repetitions can add.
 const MAX_REPEATED_CHARS: usize = 4096;
 
 /// How to choose among the strings that match a pattern.
@@ -24,7 +24,7 @@ pub(super) fn fitting(pattern: &str, mut choice: Choice<'_>) -> Option<String> {
 
 fn text(tree: &Hir, choice: &mut Choice<'_>) -> Option<String> {
     match tree.kind() {
-        // Anchors have no length. Checking the string shows whether they match.
+        // Anchors have no length. The caller checks whether they match.
         HirKind::Empty | HirKind::Look(_) => Some(String::new()),
         HirKind::Literal(literal) => String::from_utf8(literal.0.to_vec()).ok(),
         HirKind::Class(class) => character(class, choice).map(String::from),

@@ -1,4 +1,4 @@
-//! The schemas that apply to one place of a value, and the combinations of branches that satisfy
+//! The schemas that apply to one place in a value, and the combinations of branches that satisfy
 //! all of them.
 
 use std::rc::Rc;

@@ -1,4 +1,4 @@
-//! The positions in a schema, each within valid arguments that contain it, so that one value can be
+//! The positions in a schema, each with valid arguments that contain it, so that one value can be
 //! varied at a time.
 
 use std::collections::VecDeque;
@@ -17,7 +17,7 @@ const POSITIONS: usize = 120;
 
 /// Maximum depth of a position to vary.
 const DEEPEST: usize = 6;
-/// Maximum size of all bases together, in bytes. Each is a copy of the arguments.
+/// Maximum total size of all bases, in bytes. Each base is a copy of the arguments.
 const BASES_BYTES: usize = 8 * 1024 * 1024;
 
 /// One step of a path into a value.
@@ -34,7 +34,7 @@ pub(super) struct Position<'s> {
     pub(super) pointer: String,
     pub(super) path: Vec<PathStep>,
     pub(super) way: Alternative<'s>,
-    /// The whole arguments, including this position.
+    /// The complete arguments, including this position.
     pub(super) base: Value,
     /// The value at this position.
     pub(super) value: Value,
@@ -124,7 +124,7 @@ fn below<'s>(generator: &mut Generator<'s>, position: &Position<'s>) -> Vec<Pend
                 let place = objects::property(leaves, name);
                 steps.push((PathStep::Key(name.to_owned()), place, object.get(name)));
             }
-            // Undeclared properties that the generator had to make up.
+            // Undeclared properties that the generator had to add.
             for (name, value) in object {
                 if !steps
                     .iter()
@@ -189,8 +189,8 @@ fn put(mut whole: Value, path: &[PathStep], value: Value) -> Value {
                 }
                 &mut list[index]
             }
-            // The path was made for this value, so this should not happen; replace the value
-            // itself.
+            // The path was created for this value, so this should not happen. If it does, replace
+            // the value itself.
             (_, other) => other,
         };
     }

@@ -7,13 +7,13 @@ use super::numbers::json_number;
 
 /// Maximum number of variants of one value.
 const MAX_VARIANTS: usize = 600;
-/// In longer strings, characters are not removed one by one.
+/// Characters are removed one by one only in strings up to this length.
 const SHORT_TEXT: usize = 64;
 
-/// Returns smaller variants of the arguments, the most promising first: the empty object, then with
-/// large parts removed, with single parts removed, and with each part simplified. Each variant is
-/// smaller by the same measure (fewer parts, shorter strings, numbers nearer to zero), so shrinking
-/// always terminates.
+/// Returns smaller variants of the arguments, the most promising first: the empty object, then
+/// variants with large parts removed, with single parts removed, and with each part simplified.
+/// Each variant is smaller by the same measure (fewer parts, shorter strings, numbers nearer to
+/// zero), so shrinking always terminates.
 pub(crate) fn smaller(args: &Object) -> Vec<Object> {
     let mut found = of_object(args);
     found.truncate(MAX_VARIANTS);
@@ -99,7 +99,7 @@ fn of_text(text: &str) -> Vec<String> {
         .filter(|out| !out.is_empty())
         .map(|out| chars[..out.start].iter().chain(&chars[out.end..]).collect());
     let mut found: Vec<String> = kept.collect();
-    // The same length, but plain.
+    // A string of the same length that contains only `a`.
     if chars.iter().any(|character| *character != 'a') {
         found.push("a".repeat(chars.len()));
     }
@@ -109,7 +109,8 @@ fn of_text(text: &str) -> Vec<String> {
 fn of_number(value: &Value) -> Vec<Value> {
     if let Some(number) = value.as_i64() {
         let toward = number - number.signum();
-        // Approach the number itself, so that a threshold just below it is found quickly.
+        // Also try values that approach the number, so that a threshold just below it is found
+        // quickly.
         let nearer = [2, 4, 8, 16].map(|part| number - number / part);
         let mut found = vec![0, number / 2];
         found.extend(nearer);

@@ -36,12 +36,12 @@ pub(super) const FORMATS: &[(&str, &[&str])] = &[
     ("regex", &["a*"]),
     ("byte", &["YQ=="]),
 ];
-/// The usual characters of random strings.
+/// The characters that random strings usually consist of.
 const LETTERS: &[char] = &[
     'a', 'b', 'c', 'x', 'z', 'A', 'Q', '0', '7', ' ', '-', '_', '.', '/', 'é', '漢', '🦀',
 ];
 
-/// Returns strings that probably fit. The caller checks each of them.
+/// Returns strings that probably match the schemas. The caller checks each of them.
 pub(super) fn strings(
     leaves: &[SchemaNode<'_>],
     mut rng: Option<&mut Rng>,
@@ -76,7 +76,7 @@ pub(super) fn strings(
     if let Some(rng) = rng {
         found.push(random(rng, low, high));
     }
-    // Alternatives for a `not` that rejects the plainest string.
+    // Alternatives in case a `not` rejects the plainest string.
     found.extend([
         "a".repeat(low),
         "b".repeat(low),

@@ -1,10 +1,10 @@
-//! The types that a schema allows or suggests, and the values that it fixes.
+//! The types that a schema allows or suggests, and the values of its `const` and `enum`.
 
 use serde_json::Value;
 
 use super::{Unsatisfied, place::SchemaNode};
 
-/// All JSON types, the likeliest for a schema without a type first.
+/// All JSON types, ordered by how likely they are in a schema without a type.
 const TYPES: [&str; 7] = [
     "string", "integer", "number", "boolean", "object", "array", "null",
 ];
@@ -91,7 +91,7 @@ pub(super) fn types(leaves: &[SchemaNode<'_>]) -> Result<Vec<&'static str>, Unsa
     Ok(types)
 }
 
-/// Returns the type that is covered by both: every integer is a number.
+/// Returns the narrower of two compatible types: every integer is a number.
 fn narrower(one: &'static str, other: &'static str) -> Option<&'static str> {
     match (one, other) {
         _ if one == other => Some(one),
@@ -100,7 +100,7 @@ fn narrower(one: &'static str, other: &'static str) -> Option<&'static str> {
     }
 }
 
-/// Returns all types, those that the keywords suggest first.
+/// Returns all types, starting with those that the keywords suggest.
 fn likely(leaves: &[SchemaNode<'_>]) -> Vec<&'static str> {
     let hinted = |name: &str| {
         let hints = HINTS.iter().find(|(hinted, _)| *hinted == name);

@@ -9,7 +9,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// The check that commands answer.
+/// Id of the check that commands get a response.
 pub(super) const ANSWERS: &str = "CMD-01";
 
 pub(super) const CHECKS: &[Check] = &[
@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "one response per invocation, with the same id",
         does: "Invokes each registered command without arguments and waits up to 60 s for its `command_response`.",
         why: "The user is waiting for the command. Without a response they get an error after 60 s.",
-        fix: "Answer every `command_invoked` with one `command_response` with the same `id`; use `action: \"noop\"` if there is nothing to do.",
+        fix: "Answer every `command_invoked` with one `command_response` that has the same `id`; use `action: \"noop\"` if there is nothing to do.",
         needs: &[],
         run: Run::Tried(|cx| Box::pin(one_response(cx))),
     },
@@ -51,7 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Safe,
         title: "ids are echoed verbatim",
-        does: "Invokes a command with a UUID, with only digits, and with 64 characters as the id.",
+        does: "Invokes a command with three ids: a UUID, digits only, and 64 characters.",
         why: "The host matches replies by id. An id that was converted to a number or truncated matches no request.",
         fix: "Treat the id as an opaque string; do not parse it.",
         needs: &["CMD-01"],
@@ -61,7 +61,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "CMD-05",
         level: Level::Should,
         profile: Profile::Full,
-        title: "quotes, emoji and 10 KB of arguments",
+        title: "accepts quotes, emoji and 10 KB of arguments",
         does: "Invokes a command with arguments that are hard to parse, print or store.",
         why: "Users paste all kinds of text into the command line.",
         fix: "Treat `args` as one string, and write the response with a JSON library.",

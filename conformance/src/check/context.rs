@@ -26,11 +26,11 @@ use crate::{
 
 /// How long the first start waits for another frame if the extension does not send `ready`.
 const PATIENCE: Duration = Duration::from_secs(1);
-/// The limit for an extension that keeps sending frames before `ready`. It is longer than a host
-/// waits, so that the report can say how late it was.
+/// Time limit for an extension that keeps sending frames before `ready`. It is longer than a host
+/// waits, so that the report can show how late `ready` was.
 const TALKS_ON: Duration = Duration::from_secs(6);
 
-/// The parts of a run that all checks share.
+/// The state of a run that all checks share.
 pub(crate) struct Plan {
     pub(crate) target: Target,
     pub(crate) survey: Survey,
@@ -39,11 +39,11 @@ pub(crate) struct Plan {
     pub(crate) start: Start,
     /// Where failures are saved.
     pub(crate) store: Option<std::path::PathBuf>,
-    /// What earlier checks found out.
+    /// Facts recorded by earlier checks.
     pub(crate) known: Known,
 }
 
-/// What checks find out for later ones.
+/// Facts that checks record for later checks.
 #[derive(Debug, Default)]
 pub(crate) struct Known {
     /// How long each tool took to answer.
@@ -60,7 +60,7 @@ pub(crate) struct Cx {
     pub(crate) sink: Sink,
 }
 
-/// A request of the host, and the reply it expects.
+/// A request from the host, and the reply it expects.
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) frame: Value,
@@ -183,7 +183,7 @@ impl Cx {
         }
     }
 
-    /// A call of a tool with minimal arguments.
+    /// A tool call with minimal arguments.
     pub(crate) fn call(&self, session: &mut Session, tool: &Tool) -> Result<Request, Stop> {
         let args = tool.minimal().map_err(|why| unreachable_tool(tool, &why))?;
         Ok(self.call_with(session, &tool.name, &args))
@@ -262,13 +262,13 @@ impl Cx {
         Fault::in_session(finding, session)
     }
 
-    /// Whether a check that this one waited for passed. True if it was not run.
+    /// Whether the check `id`, which this check waited for, passed. True if it was not run.
     pub(crate) fn works(&self, id: &str) -> bool {
         self.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass)
     }
 
     /// A request that shows whether the extension still works: the one with the fewest side effects
-    /// whose own check passed. `None` if only a shutdown can show it.
+    /// whose own check passed. `None` if the only way to find out is a shutdown.
     pub(crate) fn probe_request(
         &self,
         session: &mut Session,
@@ -300,7 +300,7 @@ impl Cx {
         }
     }
 
-    /// The slowest request; `None` if there is none.
+    /// The slowest request; `None` if there are no requests to send.
     pub(crate) fn slowest(&self, session: &mut Session) -> Result<Option<Request>, Stop> {
         match self.by_latency().pop() {
             Some(tool) if self.works(tool::ANSWERS) => self.call(session, tool).map(Some),
@@ -357,7 +357,7 @@ impl Cx {
     }
 }
 
-/// The extension exited or stopped reading before a frame could be sent.
+/// The result if the extension exited or stopped reading before a frame could be sent.
 pub(super) fn gone(session: &Session, wait_error: WaitError) -> Stop {
     let why = match wait_error {
         WaitError::Exited(exit) => format!("it exited: {exit}"),
@@ -366,14 +366,14 @@ pub(super) fn gone(session: &Session, wait_error: WaitError) -> Stop {
     Fault::in_session(with_stderr(Finding::new(why), session), session).into()
 }
 
-/// Adds what is left of stderr to a finding.
+/// Adds the last part of stderr to a finding.
 pub(super) fn with_stderr(mut finding: Finding, session: &Session) -> Finding {
     let stderr = session.stderr();
     finding.stderr = (!stderr.is_empty()).then_some(stderr);
     finding
 }
 
-/// If a reply with an unknown id came instead, hints at the wrong id.
+/// Adds a hint about the wrong id if a reply with an unknown id came instead.
 fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding {
     if finding.hint.is_some() {
         return finding;
@@ -399,8 +399,8 @@ pub(crate) fn unreachable_tool(tool: &Tool, why: &crate::surface::Unreachable) -
     Stop::not_exercised(Finding::new(what).hint(hint))
 }
 
-/// Waits until the extension sends `ready`, has registered as much as the first time, or is silent
-/// for a while.
+/// Waits until the extension sends `ready`, has sent as many registrations as on the first start,
+/// or is silent for a while.
 pub(crate) async fn until_ready(
     session: &mut Session,
     known: Option<&Surface>,

@@ -46,7 +46,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "EVT-04",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "handles 500 events at once",
+        title: "handles a burst of 500 events",
         does: "Sends 500 events without a pause, then sends a request.",
         why: "A host disconnects an extension whose event queue is full.",
         fix: "Keep reading stdin; do slow work on another thread or task.",

@@ -10,7 +10,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// The check that the extension says `hello`.
+/// Id of the check that the extension sends `hello`.
 pub(crate) const HELLO: &str = "HEL-01";
 
 pub(super) const CHECKS: &[Check] = &[
@@ -20,7 +20,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Quick,
         title: "the first line of stdout is `hello`, sent without waiting for the host",
         does: "Starts the extension, sends nothing, and waits for the first line.",
-        why: "The host only answers `hello`, so an extension that waits for the host to start waits forever. If another frame comes first, the host closes the connection.",
+        why: "The host only answers `hello`, so an extension that waits for the host to send the first frame waits forever. If another frame comes first, the host closes the connection.",
         fix: r#"Write {"type":"hello","name":"…"} as the first line and flush it. Write banners to stderr."#,
         needs: &[],
         run: Run::Surveyed(|survey| survey.milestone(Milestone::Hello)),
@@ -65,7 +65,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "`hello_ack` without `extension_dir` is accepted",
         does: "Sends `hello_ack` with only its core fields, then sends a request.",
         why: "Older hosts do not send the newer fields.",
-        fix: "If `extension_dir` is missing, use the directory of the program.",
+        fix: "If `extension_dir` is missing, use the program's directory.",
         needs: &[],
         run: Run::Probed(|cx| Box::pin(core_fields(cx))),
     },
@@ -73,7 +73,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "HEL-06",
         level: Level::Info,
         profile: Profile::Safe,
-        title: "`protocol_version` 999: continues, or exits cleanly",
+        title: "continues or exits cleanly if `protocol_version` is 999",
         does: "Announces a protocol version that does not exist and records what happens.",
         why: "Within one major version, frames are only added. What to do about another version is up to the extension.",
         fix: "Either is fine: continue, or write the reason to stderr and exit.",

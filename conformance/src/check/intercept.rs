@@ -12,10 +12,10 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// A tool this slow leaves time to send another request while it runs.
+/// A tool this slow leaves time to send another request while it is running.
 const SLOW: Duration = Duration::from_millis(200);
 
-/// The check that interceptions are answered.
+/// Id of the check that interceptions get a response.
 pub(super) const ANSWERS: &str = "INT-01";
 
 pub(super) const CHECKS: &[Check] = &[
@@ -26,7 +26,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "one response per request, with the same id, within 5 s",
         does: "Sends an `event_intercept` for each intercepted event and waits for the response.",
         why: "The host holds the event until it is answered. A guard that answers too late has no effect.",
-        fix: "Answer every `event_intercept`, even if you do not care about it: a response with only the `id` means continue.",
+        fix: "Answer every `event_intercept`, even if the event does not matter to you: a response with only the `id` means continue.",
         needs: &[],
         run: Run::Tried(|cx| Box::pin(one_response(cx))),
     },
@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "INT-02",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "`modified_args` is an object, and only for `tool_call`",
+        title: "`modified_args` is an object, and is only sent for `tool_call`",
         does: "Validates every `event_intercept_response`.",
         why: "The host treats an invalid rewrite as a failure of the interceptor.",
         fix: "Send the complete arguments object that the tool should receive.",
@@ -45,8 +45,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "INT-03",
         level: Level::Should,
         profile: Profile::Quick,
-        title: "`replace_text` only for events with a text",
-        does: "Looks for `replace_text` in responses to events without a text.",
+        title: "`replace_text` is only sent for events with text",
+        does: "Looks for `replace_text` in responses to events without text.",
         why: "The host ignores it there, so the response does not do what was intended.",
         fix: "`assistant_message` and `user_message` take `replace_text`; `tool_result` takes `replace_content`.",
         needs: &[],
@@ -67,7 +67,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "INT-05",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "answers 95 % of 20 requests within 1 s",
+        title: "answers 95% of 20 requests within 1 s",
         does: "Sends 20 requests, one after the other, and measures the time.",
         why: "Every tool call in a session waits for the response.",
         fix: "Compile patterns and load files once, before `ready`.",
@@ -80,7 +80,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Safe,
         title: "answers while one of its own tools is running",
         does: "Calls its slowest tool (if one takes more than 200 ms) and sends an `event_intercept` before the result arrives.",
-        why: "The interception may be about the tool's own call; then both wait for each other.",
+        why: "The interception may be for a call that the tool itself makes; then each waits for the other.",
         fix: "Handle requests concurrently, for example with a thread or task per request.",
         needs: &["INT-01", "TOL-01"],
         run: Run::Tried(|cx| Box::pin(while_busy(cx))),
@@ -92,7 +92,7 @@ fn no_intercepts(surface: &Surface) -> Option<&'static str> {
     none.then_some("it intercepts no events")
 }
 
-/// A valid answer to an interception, and the event it is about.
+/// A valid response to an interception, and the intercepted event.
 fn response<'a>(
     received: &'a ReceivedLine,
     before: &'a History,
@@ -151,7 +151,7 @@ async fn one_response(cx: &Cx) -> Checked {
     let events = intercepts(cx)?;
     let mut session = cx.open().await?;
     for event in events {
-        // A call that a guard allows, and one that it may block or rewrite.
+        // One call that a guard allows, and one that a guard may block or rewrite.
         for text in ["ls", "rm -rf / # password=hunter2 AKIAIOSFODNN7EXAMPLE"] {
             let request = cx.intercept(&mut session, event, text);
             if let Err(fault) = cx.ask(&mut session, &request).await {

@@ -16,7 +16,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// The check that the extension exits after `shutdown`.
+/// Id of the check that the extension exits after `shutdown`.
 pub(super) const EXITS: &str = "LIF-01";
 
 pub(super) const CHECKS: &[Check] = &[
@@ -27,7 +27,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "exits within 2 s of `shutdown`",
         does: "Sends `shutdown`, closes stdin, and waits for the exit.",
         why: "After 2 s the host sends SIGTERM, and 1 s later SIGKILL. Unsaved data is lost.",
-        fix: "On `shutdown`, leave the loop, save, send `shutdown_ack`, and exit.",
+        fix: "On `shutdown`, leave the loop, save your data, send `shutdown_ack`, and exit.",
         needs: &[],
         run: Run::Tried(|cx| Box::pin(shutdown(cx))),
     },
@@ -68,7 +68,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "LIF-05",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "exits within 2 s during a request",
+        title: "exits within 2 s of `shutdown` during a request",
         does: "Sends a request, immediately followed by `shutdown`.",
         why: "Users quit while requests are running.",
         fix: "Do not wait for unfinished work.",
@@ -179,7 +179,9 @@ async fn code_zero(cx: &Cx) -> Checked {
 async fn in_the_middle(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let Some(request) = cx.slowest(&mut session)? else {
-        return Err(Stop::not_applicable("it has nothing that answers requests"));
+        return Err(Stop::not_applicable(
+            "it registers nothing that answers requests",
+        ));
     };
     let _ = session.send(&request.frame).await;
     cx.shut_down(&mut session).await?;
@@ -231,7 +233,7 @@ async fn nothing_left(cx: &Cx) -> Checked {
     }
     let named: Vec<String> = left.iter().map(ToString::to_string).collect();
     let what = format!(
-        "{} left running after {used} replies and the exit: {}",
+        "{} left running after the extension sent {used} replies and exited: {}",
         plural(left.len()),
         named.join(", ")
     );
@@ -270,6 +272,6 @@ async fn after_kill(cx: &Cx) -> Checked {
 }
 
 fn told_again(fault: Fault) -> Stop {
-    // The frames of one session cannot reproduce it.
+    // The frames of one session cannot reproduce the fault.
     fault.finding.prefixed("on the second start").into()
 }

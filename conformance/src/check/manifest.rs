@@ -27,7 +27,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "MAN-02",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "`exec` resolves, and starts in the manifest's directory",
+        title: "`exec` resolves, and the program starts in the manifest's directory",
         does: "Looks up the program the way a host does and starts it in the manifest's directory. An absolute path is used as is, a path with a separator is relative to the manifest's directory, and a bare name is looked up on PATH, then next to the manifest.",
         why: "It must also start on other machines, from any working directory.",
         fix: "Make the file executable, check its `#!` line, and give its path relative to the manifest (`./my-ext`), not to your current directory.",
@@ -51,7 +51,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Quick,
         title: "the name is safe as a file name",
         does: "Matches the name against [A-Za-z0-9][A-Za-z0-9._-]{0,63}.",
-        why: "The name is used for a directory and a log file, and is printed on terminals.",
+        why: "The name is used for a directory and a log file, and is printed in terminals.",
         fix: "Use at most 64 letters, digits, `.`, `_` and `-`, starting with a letter or digit.",
         needs: &[],
         run: Run::Surveyed(|survey| of_manifest(survey, Milestone::ManifestName)),
@@ -60,7 +60,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "MAN-05",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "it works within its declared permissions",
+        title: "works within its declared permissions",
         does: "Runs every command, tool and interception once with the declared permissions enforced and once without, and compares the results.",
         why: "Anything that only works without the declared permissions fails for every user.",
         fix: "Declare what it needs in `permissions` (`fs.read`, `fs.write`, `net`, `env`), or stop using it. A denied call fails with EACCES or EPERM.",
@@ -140,7 +140,7 @@ async fn restart(cx: &Cx, confined: bool) -> Result<Session, Stop> {
     cx.open_as(how).await
 }
 
-/// Reports a reply that is an error.
+/// Returns a finding if the reply is an error.
 fn complaint(received: &ReceivedLine) -> Option<Finding> {
     let reply = &received.value;
     let error = reply

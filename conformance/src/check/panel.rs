@@ -19,7 +19,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Quick,
         title: "`notify` has a level and a message",
         does: "Validates every `notify`.",
-        why: "A note with an unknown level is not shown.",
+        why: "A notification with an unknown level is not shown.",
         fix: r#"{"type":"notify","level":"info","message":"…"}; levels: info, success, warn, error."#,
         needs: &[],
         run: Run::Watched(
@@ -56,7 +56,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "PAN-03",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "no render after `panel_close`",
+        title: "sends no `panel_render` after `panel_close`",
         does: "Opens a panel, closes it, and waits for further frames.",
         why: "The user has closed the panel, so later frames are discarded.",
         fix: "Stop a panel's timers and tasks when you receive `panel_close`.",
@@ -88,7 +88,7 @@ fn valid_panel(received: &ReceivedLine, before: &History) -> Option<Finding> {
     is_panel.then(|| does_not_validate(received, refusal))
 }
 
-/// The panel that a valid frame renders, if it is not open.
+/// The id of the panel that a valid frame renders, if that panel is not open.
 fn renders<'a>(received: &'a ReceivedLine, before: &History) -> Option<&'a str> {
     let Ok(FromExtension::PanelRender(render)) = &received.frame else {
         return None;

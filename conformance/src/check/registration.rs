@@ -13,7 +13,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// The check that every tool's schema compiles.
+/// Id of the check that every tool's schema compiles.
 pub(super) const SCHEMAS: &str = "REG-03";
 
 pub(super) const CHECKS: &[Check] = &[
@@ -65,7 +65,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "REG-05",
         level: Level::Should,
         profile: Profile::Quick,
-        title: "no name of a built-in",
+        title: "registers no built-in names",
         does: "Compares the registered names with the built-in tools and commands.",
         why: "A built-in always wins, so yours would never be called.",
         fix: "Choose another name, for example with your extension's name as a prefix.",
@@ -101,7 +101,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "registers the same set on a second start",
         does: "Starts the extension again and compares what it registers.",
         why: "A reload replaces the whole set. If it varies between starts, users see different commands and tools.",
-        fix: "Register the same commands and tools every time; check what is available inside the call.",
+        fix: "Register the same commands and tools every time; check inside the call what is available.",
         needs: &[],
         run: Run::Tried(|cx| Box::pin(same_again(cx))),
     },

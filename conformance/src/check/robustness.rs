@@ -19,7 +19,7 @@ use crate::{
 
 /// Characters that break naive readers and writers.
 const HARD: &str = "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
-/// More than a pipe of one page holds.
+/// Number of bytes that is more than a one-page pipe can hold.
 const FILLS: usize = 6000;
 /// The maximum number of requests to fill the pipe, because they have side effects.
 const MANY: usize = 80;
@@ -53,8 +53,8 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Safe,
         title: "8 interleaved requests get one reply each",
         does: "Sends eight requests of all kinds without waiting, and accepts the replies in any order.",
-        why: "Models call several tools at once.",
-        fix: "Keep the id with its request, not in a variable that the next request overwrites.",
+        why: "Models call several tools in parallel.",
+        fix: "Store the id with its request, not in a variable that the next request overwrites.",
         needs: &[],
         run: Run::Probed(|cx| Box::pin(interleaved(cx))),
     },
@@ -63,8 +63,8 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Safe,
         title: "accepts a frame of 1 MiB (and should accept 4 MiB)",
-        does: "Sends a request that an unknown field pads to 1 MiB, and one of 4 MiB, which is the limit.",
-        why: "A whole file or an image comes in one line.",
+        does: "Sends a request padded to 1 MiB with an unknown field, and one padded to 4 MiB, which is the limit.",
+        why: "A whole file or image is sent in one line.",
         fix: "Read lines of any length; many line readers stop at 64 KiB by default.",
         needs: &["ROB-02"],
         run: Run::Probed(|cx| Box::pin(large(cx))),
@@ -106,7 +106,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-08",
         level: Level::Should,
         profile: Profile::Safe,
-        title: "loses nothing if stdout is not read for 3 s",
+        title: "loses no replies if stdout is not read for 3 s",
         does: "Sends up to 80 requests and reads no replies for three seconds, with a one-page pipe.",
         why: "A host may be busy for a moment. A write that would block must wait, not fail.",
         fix: "Use blocking writes, or buffer what could not be written.",
@@ -119,7 +119,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Quick,
         title: "every line of stdout is a frame",
         does: "Validates every line after `hello`, in every process.",
-        why: "stdout carries the protocol, so a debug print is an invalid frame.",
+        why: "stdout is for frames only, so a debug print is an invalid frame.",
         fix: "Write messages for people to stderr, which goes to the extension's log.",
         needs: &[],
         run: Run::Watched(is_frame, |_, _| None),
@@ -139,8 +139,8 @@ pub(super) const CHECKS: &[Check] = &[
         id: "ROB-11",
         level: Level::Info,
         profile: Profile::Safe,
-        title: "garbage, a blank line and CRLF",
-        does: "Sends each one and records whether the extension continues.",
+        title: "how garbage, a blank line and CRLF are handled",
+        does: "Sends each of these and records whether the extension continues.",
         why: "No host sends these, but it is useful to know what happens.",
         fix: "Nothing is required. Ideally, skip lines that are not frames.",
         needs: &[],
@@ -153,7 +153,7 @@ fn fits(received: &ReceivedLine, _: &History) -> Option<Finding> {
         Finding::new(format!("a line of {} bytes", received.bytes))
             .frame(&received.shown, None)
             .hint(format!(
-                "a frame has at most {FRAME_BYTES} bytes; truncate long texts, or say where to find the rest"
+                "a frame can have at most {FRAME_BYTES} bytes; truncate long text, or say where to find the rest"
             ))
     })
 }
@@ -166,7 +166,8 @@ fn is_utf8(received: &ReceivedLine, _: &History) -> Option<Finding> {
     })
 }
 
-/// Lines that are not frames, and invalid frames of types that no other check validates.
+/// Returns a finding for a line that is not a frame, or for an invalid frame of a type that no
+/// other check validates.
 fn is_frame(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let refusal = refusal(received, before)?;
     let finding = match refusal.frame_type.as_deref() {
@@ -189,7 +190,7 @@ fn is_frame(received: &ReceivedLine, before: &History) -> Option<Finding> {
     (is_ours || refusal.kind != RefusalKind::Invalid).then_some(finding)
 }
 
-/// Each request gets exactly one reply.
+/// Returns a finding for a reply without a request, a reply of the wrong type, or a second reply.
 fn answers_once(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let finding = |what: String| {
         Finding::new(what)
@@ -246,7 +247,7 @@ async fn unknown_fields(cx: &Cx) -> Checked {
     }
 }
 
-/// Creates the next request of a kind.
+/// Creates another request of one kind.
 type Asks<'a> = Box<dyn Fn(&mut Session) -> Request + Send + 'a>;
 
 /// Creates `count` requests, cycling through all kinds that the extension answers.
@@ -272,9 +273,11 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
         }
     }
     if kinds.is_empty() {
-        // Reports the failed check if that is the reason.
+        // If the reason is a failed check, report that check.
         cx.probe_request(session, "ls")?;
-        return Err(Stop::not_applicable("it has nothing that answers requests"));
+        return Err(Stop::not_applicable(
+            "it registers nothing that answers requests",
+        ));
     }
     Ok((0..count)
         .map(|n| kinds[n % kinds.len()](session))
@@ -388,7 +391,7 @@ async fn torn(cx: &Cx) -> Checked {
     PASS
 }
 
-/// Splits a line after the first byte, inside a character, and before the newline.
+/// Sends a line in pieces, split after the first byte, inside a character, and before the newline.
 async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
     let bytes = line.as_bytes();
     let within = line.find('ü').map_or(bytes.len() / 2, |at| at + 1);
@@ -405,7 +408,7 @@ async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
 
 async fn unread(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    // The size of its replies determines how many fill the pipe.
+    // The size of the replies determines how many of them fill the pipe.
     let mut bytes = 0;
     let first = mixed(cx, &mut session, 4)?;
     for request in &first {
@@ -422,7 +425,7 @@ async fn unread(cx: &Cx) -> Checked {
     session.stall(false);
     for (n, request) in requests.iter().enumerate() {
         cx.answer(&mut session, request).await.map_err(|fault| {
-            // The stall caused it, not the frames.
+            // The stall caused the fault, not the frames.
             let after = format_args!("after {n} of {many} replies");
             fault.finding.prefixed(after)
         })?;
@@ -433,7 +436,7 @@ async fn unread(cx: &Cx) -> Checked {
 async fn garbage(cx: &Cx) -> Checked {
     let mut results = Vec::new();
     for (what, bytes) in [
-        ("garbage", &b"this is no frame {]\n"[..]),
+        ("garbage", &b"this is not a frame {]\n"[..]),
         ("a blank line", b"\n"),
         ("CRLF", b"{\"type\":\"zot_conform_unknown\"}\r\n"),
     ] {

@@ -20,7 +20,7 @@ use crate::{
 /// The number of random argument sets.
 const RANDOM: usize = 10;
 
-/// The check that tools answer.
+/// Id of the check that tools return a result.
 pub(super) const ANSWERS: &str = "TOL-01";
 
 pub(super) const CHECKS: &[Check] = &[
@@ -31,7 +31,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "one result per call, with the same id, within 60 s",
         does: "Calls each tool with the smallest arguments that its schema allows.",
         why: "The model waits for the result. Without one, the user waits a minute and gets an error.",
-        fix: "Answer every `tool_call` with one `tool_result` with the same `id`, even if the tool fails.",
+        fix: "Answer every `tool_call` with one `tool_result` that has the same `id`, even if the tool fails.",
         needs: &[],
         run: Run::Tried(|cx| Box::pin(one_result(cx))),
     },
@@ -88,7 +88,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "invalid arguments get `is_error` and a message",
         does: "Looks at the replies to arguments that violate the schema.",
         why: "The model corrects its call if it learns what was wrong; a false success misleads it.",
-        fix: r#""is_error": true, with a message that names the argument and what was expected. With `strict: true` in register_tool, the host does it for you."#,
+        fix: r#""is_error": true, with a message that says which argument is wrong and what was expected. With `strict: true` in register_tool, the host does this for you."#,
         needs: &["TOL-01", "TOL-05"],
         run: Run::Tried(|cx| Box::pin(misfits(cx))),
     },
@@ -97,7 +97,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Should,
         profile: Profile::Safe,
         title: "empty arguments (`{}`) get a reply",
-        does: "Calls each tool without arguments (only under `--profile full` if some are required).",
+        does: "Calls each tool without arguments (only with `--profile full` if some are required).",
         why: "Models often forget arguments.",
         fix: "Check that an argument is present before you use it.",
         needs: &["TOL-01"],
@@ -121,7 +121,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "`structured_content` matches `output_schema`",
         does: "Calls each tool that has an `output_schema` and validates its `structured_content`.",
         why: "Consumers of the structured content rely on the schema.",
-        fix: "Make them agree, or remove `output_schema` if the structure varies.",
+        fix: "Make the content match the schema, or remove `output_schema` if the structure varies.",
         needs: &["TOL-01"],
         run: Run::Tried(|cx| Box::pin(structured(cx))),
     },
@@ -207,7 +207,7 @@ async fn one_result(cx: &Cx) -> Checked {
     for tool in cx.surface().callable() {
         let args = match tool.minimal() {
             Ok(args) => args,
-            // The check of the schemas reports it.
+            // Another check reports the invalid schema.
             Err(Unreachable::Schema(_)) => {
                 refused = true;
                 continue;
@@ -274,7 +274,9 @@ async fn each(
         }
     }
     if tried == 0 {
-        return Err(Stop::not_applicable("no tool has such arguments"));
+        return Err(Stop::not_applicable(
+            "there are no such arguments for any tool",
+        ));
     }
     broken(faults)
 }
@@ -309,7 +311,7 @@ async fn hostile(cx: &Cx) -> Checked {
 async fn misfits(cx: &Cx) -> Checked {
     let make = |tool: &Tool, arguments: &Arguments| {
         let all = arguments.hostile(cx.plan.seed);
-        // The host rejects invalid arguments of a strict tool itself.
+        // For a strict tool, the host itself rejects invalid arguments.
         let sent = |made: &GeneratedArgs| !made.valid && !tool.strict;
         all.into_iter().filter(sent).collect()
     };
@@ -374,7 +376,7 @@ async fn structured(cx: &Cx) -> Checked {
         let output = match output {
             Ok(output) => output,
             Err(fault) => {
-                let what = format!("tool `{}`: its `output_schema`: {fault}", tool.name);
+                let what = format!("tool `{}`: invalid `output_schema`: {fault}", tool.name);
                 faults.push(Finding::new(what).into());
                 continue;
             }

@@ -1,5 +1,5 @@
-//! Runs work that Ctrl-C and other signals can interrupt: its processes are stopped, and no
-//! temporary directory is left behind.
+//! Runs a future that Ctrl-C and other signals can interrupt. An interrupt stops all started
+//! processes and leaves no temporary directory behind.
 
 use std::{process, thread, time::Duration};
 

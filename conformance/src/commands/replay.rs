@@ -71,7 +71,7 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
     for (form, path) in &sinks {
         run::write(&report, *form, path.as_deref())?;
     }
-    // Say why a named transcript was not replayed.
+    // Report why a requested transcript was not replayed.
     for outcome in &report.outcomes {
         if outcome.verdict == Verdict::NotApplicable {
             let why: Vec<&str> = outcome.findings.iter().map(|it| it.what.as_str()).collect();
@@ -108,13 +108,13 @@ pub(super) fn extension_of(scripts: &[Script]) -> anyhow::Result<PathBuf> {
     for script in scripts {
         let Some(dir) = script.extension() else {
             bail!(
-                "`{}` does not name its extension\nhint: pass the extension's directory after it",
+                "`{}` does not specify its extension\nhint: pass the extension's directory after the transcript",
                 script.path.display()
             );
         };
         match &found {
             Some(other) if other.canonicalize().ok() != dir.canonicalize().ok() => bail!(
-                "the transcripts are for two extensions, `{}` and `{}`\nhint: replay them separately, or pass one directory for all",
+                "the transcripts are for different extensions, `{}` and `{}`\nhint: replay them separately, or pass one directory for all",
                 other.display(),
                 dir.display()
             ),
@@ -128,7 +128,7 @@ pub(super) fn extension_of(scripts: &[Script]) -> anyhow::Result<PathBuf> {
 /// Acts as the extension on stdin and stdout.
 fn as_extension(script: &Script, timing: &Timing) -> anyhow::Result<ExitCode> {
     let (scale, _) = settings::timing(timing)?;
-    // A host starts us in the manifest's directory and expects its name.
+    // A host starts us in the manifest's directory and expects the manifest's name.
     let own = Target::of_dir(Path::new("."));
     let own = own.ok().and_then(|own| own.name().map(str::to_owned));
     let name = own.unwrap_or_else(|| script.name());
@@ -146,6 +146,6 @@ fn as_extension(script: &Script, timing: &Timing) -> anyhow::Result<ExitCode> {
             once::complain("error", &finding);
         },
     ))?;
-    ended.context("cannot talk to the host")?;
+    ended.context("cannot communicate with the host")?;
     Ok(ExitCode::from(u8::from(!fits)))
 }

@@ -72,7 +72,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
     let (target, shown) = match (&args.dir, args.command.as_slice()) {
         (Some(dir), _) => (Target::of_dir(dir), quoted(dir)),
         (None, []) => {
-            bail!("nothing to test\nhint: zot-conform DIR, or zot-conform run -- CMD ARGS")
+            bail!("nothing to test\nhint: run `zot-conform DIR` or `zot-conform run -- CMD ARGS`")
         }
         (None, command) => (Target::of_command(command), command.join(" ")),
     };
@@ -80,7 +80,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
         && target.manifest.is_some()
         && let Some(dir) = &args.dir
     {
-        // Show paths as the user gave the directory.
+        // Use the directory as the user gave it, because it is part of the paths in the report.
         let dir = if dir.is_dir() { dir } else { &target.dir };
         options.transcripts = Script::of_extension(dir)?;
     }
@@ -97,7 +97,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
     Ok(report)
 }
 
-/// The exit code of a run, with a message on stderr if the code alone is not clear.
+/// Returns the exit code of a run. Prints a message to stderr if the code needs an explanation.
 pub(super) fn exit(report: &Report) -> u8 {
     let exit = report.exit();
     match exit {
@@ -111,7 +111,7 @@ pub(super) fn exit(report: &Report) -> u8 {
     exit as u8
 }
 
-/// The requested report formats and where each is written; standard output if it has no path.
+/// The requested report formats and the path to write each to; `None` is standard output.
 pub(super) fn sinks(given: &[String]) -> anyhow::Result<Vec<(Form, Option<PathBuf>)>> {
     if given.is_empty() {
         return Ok(vec![(Form::Pretty, None)]);

@@ -1,4 +1,4 @@
-//! `--watch`: runs again when a file of the extension changes.
+//! `--watch`: runs again when one of the extension's files changes.
 
 use std::{
     collections::HashSet,
@@ -16,14 +16,15 @@ use tokio::{
 
 use super::block_on;
 
-/// The quiet time before a run starts: an editor or a build writes several files.
+/// How long no file may change before a run starts, because an editor or a build writes several
+/// files.
 const SETTLED: Duration = Duration::from_millis(200);
 /// The maximum number of files to watch.
 const MANY: usize = 10_000;
 /// Directories of generated files, whose changes are ignored.
 const MADE: [&str; 5] = [".git", "node_modules", "target", "__pycache__", ".venv"];
 
-/// Runs, and runs again after each change, until it is interrupted.
+/// Runs the checks, and runs them again after each change, until interrupted.
 pub(super) fn again_and_again(
     dir: &Path,
     reports: &[PathBuf],
@@ -31,7 +32,7 @@ pub(super) fn again_and_again(
 ) -> anyhow::Result<ExitCode> {
     let (to, mut changes) = unbounded_channel();
     let mut watcher = notify::recommended_watcher(move |event| {
-        // The receiver is gone only when the program ends.
+        // Sending fails only when the program is exiting.
         let _ = to.send(event);
     })
     .context("cannot watch for changes")?;
@@ -44,7 +45,7 @@ pub(super) fn again_and_again(
             // The next change may fix the error.
             eprintln!("error: {error:#}");
         }
-        // Ignore files created during the run: they are reports, or made by the extension.
+        // Ignore files created during the run: they are reports, or were created by the extension.
         let mut again = false;
         while let Ok(event) = changes.try_recv() {
             let known = |path: &PathBuf| before.contains(path) && !reports.contains(path);
@@ -72,12 +73,12 @@ async fn wait(
             break;
         }
     }
-    // Wait for the quiet time, or until the watcher ends.
+    // Wait until no more changes arrive, or until the watcher stops.
     while let Ok(Some(_)) = timeout(SETTLED, changes.recv()).await {}
     Ok(())
 }
 
-/// The extension's files, as the watcher names them.
+/// The extension's files, with the paths that the watcher reports.
 fn files(dir: &Path) -> HashSet<PathBuf> {
     let mut files = HashSet::new();
     let mut folders = vec![dir.to_owned()];

@@ -17,27 +17,27 @@ use crate::{
 /// The help text for the prompt.
 pub const HELP: &str = "\
 /NAME ARGS             run a slash command
-call TOOL [JSON]       call a tool; without JSON, with the smallest valid arguments
+call TOOL [JSON]       call a tool (default: the smallest valid arguments)
 event NAME [JSON]      send an event
-intercept NAME [JSON]  send an event to intercept
+intercept NAME [JSON]  send an interception request
 {\"type\":…}             send any host frame
-shutdown               shut down the extension, and record that
+shutdown               shut down the extension and record the shutdown
 quit, or end of input  stop recording";
 
 /// A parsed line.
 pub(super) enum ScriptLine {
-    /// Blank, a comment, or a line of a transcript that sends nothing.
+    /// A blank line, a comment, or a transcript line that sends nothing.
     Nothing,
     Help,
     End,
     Wait(Duration),
-    /// A frame of a transcript, with names to fill in.
+    /// A frame from a transcript, with names to fill in.
     Template(Template),
     Frame(Value),
 }
 
 impl ScriptLine {
-    /// Parses a line. `id` is used if it is a request.
+    /// Parses a line. If it is a request, it is sent with this `id`.
     pub(super) fn read(line: &str, surface: &Surface, id: &str) -> Result<Self, String> {
         let line = line.trim();
         if line.is_empty() || line.starts_with('#') {
@@ -84,7 +84,7 @@ impl ScriptLine {
     }
 }
 
-/// Parses a frame or a line of a transcript.
+/// Parses a frame or a transcript line.
 fn json_line(line: &str) -> Result<ScriptLine, String> {
     let value = strict_json(line.as_bytes()).map_err(|refusal| refusal.reason)?;
     let first = value.as_object().and_then(|object| object.keys().next());

@@ -11,7 +11,7 @@ use crate::{clean::visible, report::wording::one_line};
 const AROUND: usize = 2;
 /// How many members are shown if the whole object is wrong.
 const INSIDE: usize = 8;
-/// How many rows are shown of a line that is not JSON.
+/// Maximum number of rows to show for a line that is not JSON.
 const RAW_ROWS: usize = 4;
 
 /// One row of a shown frame.
@@ -151,7 +151,7 @@ fn scalar(value: &Value) -> String {
     visible(&value.to_string()).into_owned()
 }
 
-/// The rest of a path that goes through this member.
+/// The rest of the path, if the path goes through this member.
 fn below<'a>(path: Option<&'a [String]>, key: &str) -> Option<&'a [String]> {
     let (first, rest) = path?.split_first()?;
     (first == key).then_some(rest)

@@ -37,7 +37,7 @@ pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     writeln!(out, "::notice title={title}::{}", data(&report.summary()))
 }
 
-/// The path of the file relative to the repository's root, as GitHub expects.
+/// The manifest's path relative to the repository's root, as GitHub expects it.
 fn manifest(report: &Report, outcome: &Outcome) -> Option<String> {
     let target = report.target.trim_end_matches('/');
     let target = target.strip_prefix("./").unwrap_or(target);
@@ -47,7 +47,7 @@ fn manifest(report: &Report, outcome: &Outcome) -> Option<String> {
     })
 }
 
-/// The whole finding as one text.
+/// The complete finding as one message.
 fn message(outcome: &Outcome, finding: &Finding) -> String {
     let mut text = format!("{}\n", one_line(&finding.what));
     if let Some((line, pointer)) = &finding.frame {
@@ -64,14 +64,14 @@ fn message(outcome: &Outcome, finding: &Finding) -> String {
     text.trim_end_matches('\n').to_owned()
 }
 
-/// Escapes a message, which ends at a newline.
+/// Escapes a message, which would otherwise end at a newline.
 fn data(text: &str) -> String {
     text.replace('%', "%25")
         .replace('\r', "%0D")
         .replace('\n', "%0A")
 }
 
-/// Escapes a property, which also ends at a comma or colon.
+/// Escapes a property, which would otherwise also end at a comma or colon.
 fn property(text: &str) -> String {
     data(text).replace(':', "%3A").replace(',', "%2C")
 }

@@ -1,8 +1,8 @@
 //! The HTML report: one self-contained page without external files or network access.
 //!
 //! Checks and findings are static HTML, so the page can be read without its script. The exchanges
-//! are embedded as JSON and drawn on demand. The Content Security Policy names the script and the
-//! style by their digests, so that even a mistake in the escaping would not let a frame run code.
+//! are embedded as JSON and drawn on demand. The Content Security Policy lists the digests of the
+//! script and the style, so that even a mistake in the escaping would not let a frame run code.
 
 use std::io::{self, Write};
 

@@ -15,7 +15,7 @@ use crate::{
     verdict::{Finding, Outcome, Verdict},
 };
 
-/// The version of the document, raised when a field changes its meaning.
+/// The version of the document format, increased when the meaning of a field changes.
 const FORMAT: u32 = 1;
 
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
@@ -31,7 +31,7 @@ pub(super) fn for_page(report: &Report) -> io::Result<String> {
     }))
 }
 
-/// Escapes these characters in JSON. They only occur inside strings.
+/// Escapes the characters that `is_escaped` selects. They must only occur inside JSON strings.
 fn escaped(json: &str, is_escaped: impl Fn(char) -> bool) -> String {
     let mut text = String::with_capacity(json.len());
     for char in json.chars() {
@@ -125,7 +125,7 @@ fn entry(entry: &Entry) -> Value {
     }
 }
 
-/// Removes the absent fields of an object.
+/// Removes the fields of an object that are `null`.
 fn present(mut value: Value) -> Value {
     if let Value::Object(object) = &mut value {
         object.retain(|_, field| !field.is_null());

@@ -24,7 +24,7 @@ use crate::{
     verdict::{Finding, Outcome, Verdict},
 };
 
-/// The width for frames, which suits the page of a build server.
+/// The width for frames, chosen for a build server's web page.
 const WIDTH: usize = 100;
 
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
@@ -33,7 +33,7 @@ pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {
     let totals = totals(&report.outcomes, report.strict);
     xml.create_element("testsuites")
         .with_attribute(("name", &*format!("zot-conform {}", report.shown_name())))
-        // The root has no `skipped`.
+        // The root element has no `skipped` attribute.
         .with_attributes(attributes(&totals[..3]))
         .with_attribute(("time", &*time(report.took)))
         .write_inner_content(|xml| {
@@ -198,7 +198,7 @@ fn parts(outcome: &Outcome, strict: bool) -> Vec<CasePart> {
                 ..CasePart::new(element, findings)
             });
         }
-        // Some dialects allow it no attribute, so the reason is its text.
+        // Some dialects do not allow attributes on `skipped`, so the reason is its text.
         End::Skipped => {
             let why = format!("{verdict}\n{findings}");
             parts.push(CasePart::new("skipped", why.trim_end().to_owned()));
@@ -214,7 +214,7 @@ fn parts(outcome: &Outcome, strict: bool) -> Vec<CasePart> {
     parts
 }
 
-/// Quotes need no escaping in text, and frames contain many of them.
+/// Escapes text, except for quotes: they need no escaping there, and frames contain many of them.
 fn escaped(text: &str) -> BytesText<'static> {
     BytesText::from_escaped(partial_escape(allowed(text)).into_owned())
 }

@@ -21,7 +21,7 @@ use crate::{
 
 /// The indent of a continuation line.
 const INDENT: &str = "  ";
-/// The duration of a check is shown from this value on.
+/// The duration of a check is shown if it is at least this long.
 const SLOW: Duration = Duration::from_secs(1);
 
 pub(super) fn write(report: &Report, out: &mut impl Write, look: Look) -> io::Result<()> {
@@ -54,7 +54,7 @@ impl<W: Write> Pretty<'_, W> {
             }
         }
         self.not_tried()?;
-        // Failures come last, where people look first on a terminal.
+        // Failures come last, where people look first in a terminal.
         let (failures, warnings): (Vec<_>, Vec<_>) = report
             .outcomes
             .iter()
@@ -104,7 +104,7 @@ impl<W: Write> Pretty<'_, W> {
     /// Writes one line for a passing group, or one line per check.
     fn group(&mut self, group: &Group<'_>) -> io::Result<()> {
         let strict = self.report.strict;
-        // A group gets the symbol of its worst outcome.
+        // A group is shown with the symbol of its worst outcome.
         let worst = |outcome: &&&Outcome| {
             let rank = match outcome.verdict {
                 Verdict::Fail | Verdict::NotExercised | Verdict::Warn => 2,
@@ -308,8 +308,8 @@ fn needs_attention(outcome: &Outcome) -> bool {
         )
 }
 
-/// The symbol and colour of an outcome. The symbol depends on whether the outcome fails the run: a
-/// warning does with `--strict`.
+/// The symbol and colour of an outcome. The symbol depends on whether the outcome fails the run:
+/// with `--strict`, a warning does.
 fn signed(outcome: &Outcome, strict: bool) -> (String, Style) {
     let (sign, style) = match outcome.verdict {
         _ if outcome.is_failure(strict) => ('✗', Style::Bad),

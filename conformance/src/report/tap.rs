@@ -1,6 +1,6 @@
 //! The Test Anything Protocol, version 14, with diagnostics in YAML.
 //!
-//! Checks that were not run are SKIP; warnings are TODO, which does not fail a run.
+//! Checks that were not run are reported as SKIP, and warnings as TODO, which does not fail a run.
 
 use std::io::{self, Write};
 
@@ -68,7 +68,7 @@ fn diagnose(finding: &Finding, out: &mut impl Write) -> io::Result<()> {
         writeln!(out, "      hint: {}", text(hint))?;
     }
     for (key, lines) in [("stderr", &finding.stderr), ("input", &finding.input)] {
-        // A list, because a line of the extension could end a YAML block.
+        // Write a list, because a line from the extension could end a YAML block.
         if let Some(lines) = lines {
             writeln!(out, "      {key}:")?;
             for line in console(lines).trim_end().lines() {
@@ -87,7 +87,7 @@ fn description(text: &str) -> String {
     one_line(text).replace('\\', "\\\\").replace('#', "\\#")
 }
 
-/// A double-quoted YAML scalar. JSON's escapes are valid in it.
+/// Formats text as a double-quoted YAML scalar, in which JSON escapes are valid.
 fn text(text: &str) -> String {
     serde_json::Value::from(&*visible(text)).to_string()
 }

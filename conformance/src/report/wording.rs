@@ -41,8 +41,8 @@ impl Report {
         match self.exit() {
             Exit::Nothing => "nothing was checked",
             Exit::Conforms => "conforms",
-            Exit::Stale => "conforms, and the baseline is stale",
-            Exit::Harness => "not known",
+            Exit::Stale => "conforms, but the baseline is stale",
+            Exit::Harness => "inconclusive",
             Exit::Fails | Exit::Unreachable => "does not conform",
         }
     }
@@ -71,7 +71,7 @@ impl Outcome {
     }
 }
 
-/// Untrusted text on one line.
+/// Returns untrusted text on one line, sanitised.
 pub(super) fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n")
 }
@@ -85,7 +85,7 @@ pub(super) fn seconds(time: Duration) -> String {
     }
 }
 
-/// The parts of a finding after its frame as text, each on its own lines.
+/// Formats the parts of a finding that follow its frame, each on its own lines.
 pub(super) fn details(finding: &Finding) -> String {
     let mut text = String::new();
     if let Some(hint) = &finding.hint {
@@ -103,7 +103,7 @@ pub(super) fn details(finding: &Finding) -> String {
     text
 }
 
-/// An exchange as text, one line per entry, without stderr.
+/// Formats an exchange as text, one line per entry, without stderr.
 pub(super) fn exchange(exchange: &Exchange) -> String {
     exchange.entries.iter().map(moment).collect()
 }

@@ -74,7 +74,7 @@ pub(super) fn kept(script: &Script, store: Option<&Path>) -> Option<String> {
     is_kept.then(|| file_name(&script.path))
 }
 
-/// A command that replays a transcript; a saved failure is named by its id.
+/// A command that replays a transcript. A saved failure is identified by its id.
 pub(super) fn replay(script: &Script, target: &Target, store: Option<&Path>) -> String {
     let file = match kept(script, store) {
         Some(id) => word(&id),

@@ -10,16 +10,17 @@ use crate::{
     verdict::{Finding, Level, Outcome, Verdict},
 };
 
-/// How many frames that break the same rule are reported.
+/// Maximum number of reported frames that break the same rule.
 const SHOWN: usize = 5;
 
 /// The results of all checks so far.
 #[derive(Default)]
 pub(super) struct Results {
-    /// Rules that frames of any session broke.
+    /// Findings about frames of any session, by the check whose rule they broke.
     pub(super) findings: HashMap<&'static str, Vec<Finding>>,
     pub(super) tried: HashMap<&'static str, Tried>,
-    /// The check in whose session a frame first broke the rule. Reproducing it needs both checks.
+    /// The check in whose session a frame first broke the rule. Reproducing the failure requires
+    /// both checks.
     pub(super) sources: HashMap<&'static str, &'static str>,
     seen: SeenTypes,
 }
@@ -44,7 +45,7 @@ impl Tried {
 }
 
 impl Results {
-    /// Adds the results of the first start. Its exchange is reported with the check of `hello`.
+    /// Adds the results of the first start. Its exchange is reported with the `hello` check.
     pub(super) fn take_in_survey(&mut self, sink: &Sink) {
         let mut tried = Tried::new(Verdict::Pass, Vec::new(), Duration::ZERO);
         tried.exchanges = self.take_in(HELLO, sink);
@@ -52,7 +53,7 @@ impl Results {
         self.tried.insert(HELLO, tried);
     }
 
-    /// Adds what the sessions of a check collected, and returns their exchanges.
+    /// Adds the data that the sessions of a check collected, and returns their exchanges.
     pub(super) fn take_in(&mut self, id: &'static str, sink: &Sink) -> Vec<Exchange> {
         let collected = std::mem::take(&mut *sink.lock());
         for Violation { check, finding } in collected.violations {

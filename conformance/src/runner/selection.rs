@@ -5,11 +5,11 @@ use crate::verdict::Level;
 /// Which checks are run and reported.
 #[derive(Debug, Clone, Default)]
 pub struct Selection {
-    /// Globs of ids; empty selects all.
+    /// Globs of ids to select; empty selects all.
     pub only: Vec<String>,
     /// Globs of ids to exclude.
     pub skip: Vec<String>,
-    /// The lowest level.
+    /// The lowest level to select; `None` selects all.
     pub level: Option<Level>,
 }
 

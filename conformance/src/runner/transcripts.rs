@@ -54,7 +54,12 @@ pub(super) async fn play_all(
     while let Some(ended) = tasks.join_next().await {
         match ended {
             Ok(ended) => outcomes.push(ended),
-            Err(error) => return Err(format!("a transcript: {}", super::panic_text(error))),
+            Err(error) => {
+                return Err(format!(
+                    "cannot replay a transcript: {}",
+                    super::panic_text(error)
+                ));
+            }
         }
     }
     outcomes.sort_by_key(|(place, _)| *place);
@@ -113,7 +118,7 @@ async fn of(plan: &Plan, script: &Script) -> Outcome {
         None => Verdict::Pass,
     };
     let mut findings: Vec<Finding> = failure.into_iter().map(|it| it.finding).collect();
-    // Frames must not break the rules of the checks either.
+    // Frames in a replay must also follow the rules of the checks.
     for violation in violations {
         let level = find(violation.check).map_or(Level::Must, |check| check.level);
         let finding = violation.into_finding();

@@ -1,4 +1,4 @@
-//! The history of a session: open requests, panels, the shutdown.
+//! The history of a session: open requests, panels, and the shutdown.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ pub(crate) const REPLIES: [&str; 3] = [
     "event_intercept_response",
 ];
 
-/// The history of a session before a line.
+/// The history of a session up to a line.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     /// The number of `hello` frames received.
@@ -26,7 +26,7 @@ pub(crate) struct History {
     panels: HashMap<String, Panel>,
 }
 
-/// A request of the host.
+/// A request from the host.
 #[derive(Debug)]
 pub(crate) struct Asked {
     /// The type of its reply.
@@ -76,7 +76,7 @@ impl History {
     }
 
     /// Records a line from the extension. A malformed reply still counts as a reply, and a
-    /// malformed panel as open, so that one mistake is reported once.
+    /// malformed panel as open, so that each mistake is reported only once.
     pub(super) fn record_received(&mut self, received: &ReceivedLine) {
         let value = &received.value;
         self.hellos += usize::from(received.is("hello"));

@@ -1,4 +1,4 @@
-//! Reads the output pipes of a process: the lines of stdout, the last part of stderr.
+//! Reads the output pipes of a process: the lines of stdout, and the last part of stderr.
 
 use std::{
     sync::{
@@ -19,7 +19,7 @@ use tokio::{
 };
 use zot_protocol::limits::FRAME_BYTES;
 
-/// The number of bytes of stderr that are kept.
+/// Maximum number of bytes of stderr to store.
 const STDERR_BYTES: usize = 64 << 10;
 /// Limits on the output of one session, after which we stop reading.
 const OUTPUT_BYTES: usize = 256 << 20;
@@ -34,14 +34,14 @@ pub(super) struct Arrival {
 /// The bytes of a line, without its newline.
 pub(super) enum RawLine {
     Whole(Vec<u8>),
-    /// Longer than the maximum length of a frame: its start and its full length.
+    /// A line that exceeds the maximum length of a frame: its beginning and its full length.
     TooLong {
         start: Vec<u8>,
         length: usize,
     },
 }
 
-/// Reads stdout to its end in its own task.
+/// Reads stdout to the end in a separate task.
 pub(super) struct Reader {
     stalled: watch::Sender<bool>,
     gave_up: Arc<AtomicBool>,
@@ -74,7 +74,7 @@ impl Reader {
         (reader, arrivals)
     }
 
-    /// Reports whether it stopped reading because there was too much output.
+    /// Reports whether the reader stopped because there was too much output.
     pub(super) fn gave_up(&self) -> bool {
         self.gave_up.load(Ordering::Relaxed)
     }
@@ -94,7 +94,7 @@ impl Reader {
     }
 
     /// Shrinks the pipe to one page, which is enough to see whether the process waits for a reader.
-    /// Only on systems with resizable pipes.
+    /// Does nothing on systems without resizable pipes.
     pub(super) fn narrow(&self) {
         #[cfg(target_os = "linux")]
         if let Some(pipe) = &self.pipe {
@@ -110,7 +110,7 @@ async fn read(
     started: Instant,
     gave_up: Arc<AtomicBool>,
 ) {
-    // Small, so that a stalled reader has buffered at most one page.
+    // The buffer is small, so that a stalled reader has buffered at most one page.
     let mut stdout = BufReader::with_capacity(4096, stdout);
     let mut line = Vec::new();
     let mut length = 0;
@@ -157,7 +157,7 @@ async fn read(
             }
         }
         if total > OUTPUT_BYTES || lines > OUTPUT_LINES {
-            // Must be set before the channel closes, because the receiver then checks it.
+            // Set this before the channel closes, because the receiver checks it then.
             gave_up.store(true, Ordering::Relaxed);
             return;
         }
@@ -167,7 +167,7 @@ async fn read(
     }
 }
 
-/// Reads stderr to its end and keeps the last part.
+/// Reads stderr to the end and stores the last part.
 pub(super) struct Stderr {
     kept: Arc<Mutex<Vec<u8>>>,
     ended: watch::Receiver<bool>,

@@ -71,8 +71,8 @@ impl ReceivedLine {
         self.value.get("id").and_then(Value::as_str)
     }
 
-    /// Returns its type, and also `image` or `panel` if it contains one, because some rules are
-    /// about these.
+    /// Returns the frame's type, and `image` or `panel` if it contains one, because some rules
+    /// apply to those.
     pub(super) fn contents(&self) -> Vec<String> {
         let Some(kind) = self.value.get("type").and_then(Value::as_str) else {
             return Vec::new();

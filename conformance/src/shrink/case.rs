@@ -42,7 +42,8 @@ impl Case {
     /// Creates a reproducible case; `None` if the last frame is not a request or a frame cannot be
     /// written to a transcript.
     pub(super) fn of(plan: &Plan, mut frames: Vec<Value>) -> Option<Self> {
-        // Drop replies to the extension: in the next process, the extension may not have called.
+        // Drop replies to the extension: in the next process, the extension may not have made the
+        // call.
         frames.retain(|frame| !matches!(text(frame, "type"), "tool_result" | "error"));
         let limit = Reply::to(frames.last()?)?.limit(&plan.target);
         let case = Self { frames, limit };
@@ -127,7 +128,7 @@ impl Case {
     }
 
     /// Returns cases with a simpler last frame. Valid arguments stay valid and invalid ones stay
-    /// invalid, because they are different failures.
+    /// invalid, because a failure on valid arguments is not the same as one on invalid arguments.
     pub(super) fn simpler(&self, plan: &Plan) -> Vec<Self> {
         let Some(Value::Object(last)) = self.frames.last() else {
             return Vec::new();

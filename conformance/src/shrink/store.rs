@@ -12,8 +12,8 @@ use crate::{
 };
 
 /// Stores a case as a transcript and returns its id, which is the same for the same failure of the
-/// same extension. Returns `None` if it cannot be stored, or if the extension has no directory to
-/// find it by.
+/// same extension. Returns `None` if it cannot be stored, or if the extension has no directory,
+/// which a replay needs.
 pub(super) fn save_case(
     plan: &Plan,
     check: &str,

@@ -1,4 +1,4 @@
-//! The environment and confinement that `zot` applies, independently of the host's code.
+//! Applies the same environment and confinement as `zot`, independently of the host's code.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,8 @@ use zot_protocol::{Net, Permissions, RPC_TOKEN, is_granted_variable};
 
 /// Credentials of `zot` itself, which extensions do not inherit.
 const SECRETS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", RPC_TOKEN];
-/// The environment without declared permissions: everything except zot's credentials.
+/// Sets the environment of an extension without declared permissions: everything except zot's
+/// credentials.
 pub(super) fn withhold_secrets(spec: Spec) -> Spec {
     SECRETS.into_iter().fold(spec, Spec::env_remove)
 }

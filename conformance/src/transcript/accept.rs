@@ -1,4 +1,4 @@
-//! Updates a transcript with the observed values, after an intended change of the extension.
+//! Updates a transcript with the observed values, after an intended change to the extension.
 
 use std::collections::BTreeMap;
 
@@ -28,10 +28,10 @@ impl Seen {
 
 /// Returns the transcript with the observed values.
 ///
-/// What still matches stays as written, matchers included. The rest is replaced the way the
-/// recorder writes it: paths and times as wildcards, ids of this run by their names. A step that
-/// saw nothing stays as it is, because a missing frame is never accepted. `bindings` are those at
-/// the end of the run.
+/// Parts that still match stay as written, including their matchers. Other parts are replaced by
+/// the observed values as the recorder would write them: paths and times as wildcards, and ids of
+/// this run as names. A step without an observed value stays unchanged, because a missing frame is
+/// never accepted. `bindings` is the state at the end of the run.
 #[must_use]
 pub fn accept(transcript: &Transcript, seen: &Seen, bindings: &Bindings) -> Transcript {
     let mut accepting = Accepting {
@@ -93,7 +93,7 @@ impl Accepting {
     fn pattern(&mut self, pattern: &mut Pattern, seen: Option<&Value>) {
         let Some(seen) = seen else { return };
         let accepted = self.value(pattern.source(), seen);
-        // Accepted values always compile; if one did not, keep the old pattern.
+        // Accepted values should always compile. If one does not, keep the old pattern.
         if let Ok(accepted) = Pattern::new(accepted) {
             *pattern = accepted;
         }
@@ -126,7 +126,7 @@ impl Accepting {
         pattern.is_ok_and(|pattern| pattern.matches(seen, &mut self.bindings).is_ok())
     }
 
-    /// Keeps the name, whatever value it now captures.
+    /// Keeps the name, regardless of the value that it now captures.
     fn capture(&mut self, object: &Map<String, Value>, seen: &Value) -> Value {
         let mut object = object.clone();
         if let Some(fits) = object.get_mut("as") {
@@ -167,7 +167,8 @@ impl Accepting {
         accepted.into()
     }
 
-    /// Fields that bind a name are kept too, because later steps use the name.
+    /// Reports whether to keep a field that was not observed. Fields that bind a name are kept,
+    /// because later steps use the name.
     fn may_be_absent(&mut self, source: &Value) -> bool {
         let Ok(pattern) = Pattern::new(source.clone()) else {
             return true;
@@ -179,7 +180,7 @@ impl Accepting {
         gives_name || pattern.fits_absence(&mut self.bindings)
     }
 
-    /// Returns the observed value the way the recorder would write it.
+    /// Returns the observed value as the recorder would write it.
     fn literal(&self, seen: &Value) -> Value {
         let is_id = |value: &&Value| matches!(value, Value::String(text) if !text.is_empty());
         let name = Some(seen)

@@ -7,7 +7,8 @@ use super::Places;
 /// The values bound to the names in a transcript during one run.
 #[derive(Debug, Clone, Default)]
 pub struct Bindings {
-    /// In the order of binding, so that the captures of a failed match can be rolled back.
+    /// The bound names and values, in binding order so that the captures of a failed match can be
+    /// rolled back.
     bound: Vec<(String, Value)>,
     minted: usize,
     places: Places,
@@ -27,8 +28,8 @@ impl Bindings {
         &self.places
     }
 
-    /// Creates a new id under this name, `[A-Za-z0-9_-]{1,64}` like all ids of a host. Ids never
-    /// repeat.
+    /// Creates a new id under this name. Like all host ids, it matches `[A-Za-z0-9_-]{1,64}`. Ids
+    /// never repeat.
     pub fn mint(&mut self, name: &str) -> String {
         self.minted += 1;
         let readable: String = name

@@ -1,4 +1,4 @@
-//! Compares JSON values: numbers by value, objects regardless of order.
+//! Compares JSON values: numbers by value, objects regardless of key order.
 
 use serde_json::{Number, Value};
 
@@ -55,7 +55,7 @@ pub(super) fn whole(number: &Number) -> Option<i128> {
     let float = number.as_f64()?;
     #[expect(
         clippy::cast_possible_truncation,
-        reason = "an integral float below 1e38 fits"
+        reason = "an integral float below 1e38 fits into an `i128`"
     )]
     (float.fract() == 0.0 && float.abs() < 1e38).then_some(float as i128)
 }

@@ -89,7 +89,7 @@ impl Script {
         paths.iter().map(|path| Self::load(path)).collect()
     }
 
-    /// Returns the transcript's own name, or else that of its file.
+    /// Returns the transcript's own name, or else the name of its file.
     pub fn name(&self) -> String {
         let own = self.transcript.head.name.clone();
         own.unwrap_or_else(|| file_name(&self.path))
@@ -119,7 +119,8 @@ pub fn file_name(path: &Path) -> String {
     name.strip_suffix(SUFFIX).unwrap_or(&name).to_owned()
 }
 
-/// Writes a file atomically, so that neither a concurrent reader nor a full disk leaves half of it.
+/// Writes a file atomically: a concurrent reader never sees a partial file, and a full disk never
+/// leaves one behind.
 pub fn save(path: &Path, text: &str) -> io::Result<()> {
     let folder = match path.parent() {
         Some(folder) if !folder.as_os_str().is_empty() => folder,

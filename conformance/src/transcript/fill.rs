@@ -97,7 +97,7 @@ impl Fill {
         Self(parts)
     }
 
-    /// Parses `${cwd}/src`. `$$` is a dollar sign, and so is a single one that starts no
+    /// Parses `${cwd}/src`. `$$` is a dollar sign, and so is a single `$` that does not start a
     /// placeholder.
     pub(super) fn parse(text: &str) -> Result<Self, String> {
         let mut parts = Vec::new();
@@ -133,7 +133,7 @@ impl Fill {
         Ok(Self(parts))
     }
 
-    /// Fills in the directories, or returns the one that is unknown.
+    /// Fills in the directories, or returns the first unknown one.
     pub(super) fn render(&self, places: &Places) -> Result<String, Place> {
         self.0
             .iter()
@@ -145,7 +145,7 @@ impl Fill {
     }
 }
 
-/// The syntax of a transcript.
+/// Formats the string in transcript syntax.
 impl fmt::Display for Fill {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.iter().try_for_each(|part| match part {

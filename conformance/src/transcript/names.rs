@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 
 use super::{Step, Verb, pattern::Naming};
 
-/// Reports whether a string is a valid name. Ids are made from names, so they have the same syntax.
+/// Reports whether a string is a valid name. Names become part of ids, so they have the same
+/// syntax.
 pub(super) fn is_name(text: &str) -> bool {
     let fits = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
     (1..=64).contains(&text.len()) && text.bytes().all(fits)

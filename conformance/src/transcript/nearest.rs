@@ -2,7 +2,7 @@
 
 /// Returns `; did you mean `x`?` if one of `known` is similar, or an empty string.
 pub(super) fn did_you_mean<'a>(written: &str, known: impl IntoIterator<Item = &'a str>) -> String {
-    // A long word is unlikely to be a typo, and the edit distance is expensive for it.
+    // A long word is unlikely to be a typo, and its edit distance is expensive to compute.
     if written.len() > 40 {
         return String::new();
     }

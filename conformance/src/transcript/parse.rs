@@ -1,4 +1,4 @@
-//! Parses a transcript, or reports the line that is wrong and why.
+//! Parses a transcript, or reports which line is invalid and why.
 
 mod fields;
 mod head;
@@ -81,7 +81,7 @@ fn fields(line: &str) -> Result<Fields, String> {
     }
 }
 
-/// Parses one line of JSON without duplicate keys.
+/// Parses one line of JSON. Duplicate keys are an error.
 pub(super) fn line_value(line: &str) -> Result<Value, String> {
     strict_json(line.as_bytes()).map_err(|refusal| {
         if refusal.pointer.is_empty() {

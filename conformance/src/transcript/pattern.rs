@@ -161,7 +161,7 @@ pub fn matches(expected: &Value, actual: &Value, bindings: &mut Bindings) -> Res
 }
 
 impl PatternNode {
-    /// Visits the names in source order, which is the order of binding.
+    /// Visits the names in source order, which is also the binding order.
     fn visit_names<'a>(&'a self, visit: &mut dyn FnMut(Naming<'a>)) {
         match self {
             Self::New(name) => visit(Naming::Mints(name)),

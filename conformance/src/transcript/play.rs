@@ -18,8 +18,8 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long the extension may take to exit after the last step. This is not a failure of the
-/// transcript.
+/// How long the extension may take to exit after the last step. Exceeding this is not a failure of
+/// the transcript.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 
 /// The extension to play a transcript against.
@@ -39,7 +39,7 @@ pub(crate) enum Mode {
     /// Accept any frame of the right type.
     Lenient,
     /// Like `Strict`, but without diagnosing the failure, for callers that only need to know
-    /// whether it fails.
+    /// whether playback fails.
     Probe,
 }
 
@@ -111,7 +111,8 @@ pub(crate) async fn play(
     }
 }
 
-/// Returns the directories for the placeholders of a transcript while this process runs.
+/// Returns the directories for the placeholders of a transcript that is played against this
+/// process.
 pub(crate) fn places(session: &Session, target: &Target) -> Places {
     let mut places = Places::default()
         .with(Place::Cwd, session.cwd().to_string_lossy())
@@ -156,7 +157,7 @@ struct Player<'a> {
     split: Vec<usize>,
     /// An incomplete line written with `raw`.
     begun: Vec<u8>,
-    /// When to resume reading.
+    /// When to resume reading stdout.
     stalled: Option<Instant>,
     mode: Mode,
 }
@@ -190,7 +191,7 @@ impl Player<'_> {
                 let until = Instant::now() + *during;
                 self.session.listen(*during).await;
                 // `listen` returns early if the process has exited, but the wait must still take
-                // its full time.
+                // the full time.
                 tokio::time::sleep_until(until.into()).await;
                 Ok(())
             }
@@ -239,7 +240,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Returns the scaled deadline, after any stall of stdout is over.
+    /// Waits until any stall of stdout is over, then returns the scaled deadline.
     async fn within(&mut self, within: Option<Duration>) -> Duration {
         if let Some(until) = self.stalled.take() {
             tokio::time::sleep_until(until.into()).await;

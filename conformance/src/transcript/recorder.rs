@@ -15,7 +15,7 @@ use crate::Party;
 
 /// Builds a transcript from frames.
 ///
-/// Ids get names. Paths of this machine become wildcards in expected frames and `$fill` in sent
+/// Ids become names. Paths of this machine become wildcards in expected frames and `$fill` in sent
 /// ones. Times become wildcards in expected frames. Secrets become wildcards, or [`super::SECRET`]
 /// in sent frames. `cwd`, `extension_dir` and `data_dir` are taken from `hello_ack` if they are not
 /// set.
@@ -95,8 +95,8 @@ impl Recorder {
                 })
             }),
         };
-        // Values are escaped, so they always compile. If one did not, leave a comment about the
-        // missing frame.
+        // Values are escaped, so they should always compile. If one does not, leave a comment about
+        // the missing frame.
         let verb = verb.unwrap_or_else(|error| {
             Verb::Comment(format!("omitted a frame of type {kind:?}: {error}"))
         });

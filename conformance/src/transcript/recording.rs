@@ -1,4 +1,4 @@
-//! Reads recordings of other hosts, one `{"t":SECONDS,"dir":"<","frame":FRAME}` per line; `<` is
+//! Reads recordings from other hosts, one `{"t":SECONDS,"dir":"<","frame":FRAME}` per line; `<` is
 //! from the extension.
 
 use std::time::Duration;

@@ -43,8 +43,7 @@ pub(crate) fn frame(pattern: &Pattern, bindings: &mut Bindings) -> Value {
 
 /// Checks that each `send` is a valid host frame, as far as can be determined before playing.
 ///
-/// Frames of the extension are generated from the patterns, so that later steps can use the ids in
-/// them.
+/// Extension frames are generated from the patterns, so that later steps can use the ids in them.
 pub fn validate_sends(transcript: &Transcript) -> Result<(), ParseError> {
     let places = Place::ALL.into_iter().fold(Places::default(), |it, place| {
         it.with(place, format!("/{place}"))

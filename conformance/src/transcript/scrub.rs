@@ -13,7 +13,7 @@ use super::{
     wildcard::{self, WILDCARD},
 };
 
-/// Replaces a secret in a sent frame.
+/// The replacement for a secret in a sent frame.
 pub const SECRET: &str = "[secret]";
 
 /// Shorter values are not treated as secrets, because they would match everywhere.
@@ -52,7 +52,8 @@ impl Scrub {
             Value::Array(list) => list.iter().map(|item| self.expected(item, id)).collect(),
             Value::Object(object) => {
                 let fields = object.iter();
-                // A field name cannot be matched. Objects are open, so the field can be left out.
+                // Field names cannot contain matchers. Objects are open, so the field can be
+                // omitted.
                 let fields = fields.filter(|(key, _)| {
                     let pieces = self.pieces(key);
                     pieces.iter().all(|piece| matches!(piece, Piece::Text(_)))
@@ -64,7 +65,7 @@ impl Scrub {
         }
     }
 
-    /// Converts a received frame; its `type` and `id` stay.
+    /// Converts a received frame, keeping its `type` and `id`.
     pub(super) fn expected_frame(&self, frame: &Value) -> Value {
         let id = frame.get("id").and_then(Value::as_str);
         let mut scrubbed = keep_type(frame, self.expected(frame, id));
@@ -89,7 +90,7 @@ impl Scrub {
         }
     }
 
-    /// Converts a sent frame; its `type` stays.
+    /// Converts a sent frame, keeping its `type`.
     pub(super) fn sent_frame(&self, frame: &Value) -> Value {
         keep_type(frame, self.sent(frame))
     }

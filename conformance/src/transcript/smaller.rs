@@ -9,7 +9,7 @@ use super::{
 /// and finally without one step.
 ///
 /// Each of them parses: steps that use a removed name are removed too. The header and the handshake
-/// stay. Comments are removed, because they may describe removed steps.
+/// are kept. Comments are removed, because they may describe removed steps.
 pub fn smaller(transcript: &Transcript) -> impl Iterator<Item = Transcript> + '_ {
     let droppable: Vec<usize> = transcript
         .steps
@@ -33,7 +33,7 @@ pub fn smaller(transcript: &Transcript) -> impl Iterator<Item = Transcript> + '_
 }
 
 impl Transcript {
-    /// Returns the transcript without the steps of these indices, which must be sorted, and the
+    /// Returns the transcript without the steps at these indices, which must be sorted, and the
     /// steps that depend on them.
     fn without(&self, gone: &[usize]) -> Self {
         let mut names = Names::default();

@@ -15,7 +15,7 @@ pub(crate) fn parse(text: &str) -> Option<Duration> {
     }
 }
 
-/// Formats a duration, in seconds if it is a whole number of them.
+/// Formats a duration, in seconds if it is a whole number of seconds.
 pub(super) fn write(span: Duration) -> String {
     if span.subsec_nanos() == 0 {
         format!("{}s", span.as_secs())

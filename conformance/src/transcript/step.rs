@@ -76,7 +76,7 @@ pub enum Verb {
     Expect(Expect),
     /// Expects several frames from the extension, in any order.
     Unordered {
-        /// The frames. Their `within` is that of the step.
+        /// The frames. They use the `within` of the step.
         expects: Vec<Expect>,
         /// Deadline for all of them.
         within: Option<Duration>,
@@ -116,7 +116,7 @@ pub enum Verb {
 }
 
 impl Verb {
-    /// Returns the patterns of what it expects, in order.
+    /// Returns the patterns that the step expects, in order.
     pub(crate) fn expected(&self) -> Vec<&Pattern> {
         match self {
             Self::Expect(expect) => vec![&expect.frame],

@@ -5,9 +5,9 @@ pub(super) const WILDCARD: &str = "[..]";
 
 /// Reports whether `text` matches `pattern`, which may contain wildcards.
 ///
-/// Matching each part at its first occurrence is enough: a later occurrence only widens the gap
-/// before it, and the text between the two has no line break, so the gap after the first is no
-/// worse.
+/// Matching each part at its first occurrence is enough. If a later occurrence matches, the text
+/// before it has no line break, so there is none between the two occurrences, and the first one
+/// matches too.
 pub(super) fn fits(pattern: &str, text: &str) -> bool {
     let mut parts = pattern.split(WILDCARD);
     let first = parts.next().unwrap_or_default();

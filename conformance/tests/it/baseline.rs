@@ -4,7 +4,7 @@ use std::fs;
 
 use crate::support::{Extension, code_and_text};
 
-/// Never replies to its command.
+/// An extension that never replies to its command.
 const SILENT: &str = r#"
 import json, sys
 for frame in ({"type": "hello", "name": "silent", "capabilities": ["commands"]},
@@ -21,8 +21,8 @@ fn a_known_failure_is_ignored_until_it_passes() {
     let extension = Extension::python("silent", SILENT);
     let list = extension.path("known.txt");
     let list = list.to_str().expect("valid UTF-8");
-    // A short deadline for the reply that never arrives, and a long one for the start, because the
-    // machine may be busy.
+    // Use a short deadline for the reply that never arrives, and a long one for the start, because
+    // the machine may be busy.
     let quick = [
         "--only",
         "CMD-0?",

@@ -64,7 +64,7 @@ impl Trial {
             Some(Level::Should) => ("warn", 0),
             _ => ("pass", 0),
         };
-        // Shorter timeouts for the fixtures that do not reply.
+        // Use shorter timeouts for the fixtures that do not reply.
         let (manifest, scale) = match fault {
             "TOL-01" | "ROB-03" | "ROB-08" => (json!({"timeouts": {"tool_ms": 3000}}), "1"),
             "INT-01" | "ROB-06" => (json!({"timeouts": {"intercept_ms": 2000}}), "1"),
@@ -215,7 +215,7 @@ fn catalogue_each_check_fails_alone() {
     let all: Vec<Trial> = fixtures.iter().map(|fault| Trial::of(fault)).collect();
     let began = Instant::now();
     let mut tried = run_all(&all, python);
-    // On a busy machine a fixture may fail by accident, so retry it alone.
+    // On a busy machine, a fixture may fail by chance, so retry it alone.
     for _ in 0..RETRIES {
         for done in tried.iter_mut().filter(|done| !done.wrong.is_empty()) {
             eprintln!("retrying: {} {}", done.fault, done.wrong.join("\n  "));
@@ -249,7 +249,7 @@ fn catalogue_the_good_extension_passes_everything() {
         return;
     };
     let staged = Staged::with_fault(python, None, &json!({"permissions": {}}));
-    // A generous time scale, because this tests the fixture on a possibly busy machine.
+    // Use a generous time scale, because this tests the fixture on a possibly busy machine.
     let args = ["--profile", "full", "--report", "json"];
     let output = staged.conform(&[&args[..], &["--timeout-scale", "3"]].concat());
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");

@@ -6,10 +6,10 @@ use zot_test_support::skip::python;
 
 use crate::{fixture::Staged, support::code_and_text};
 
-/// Timeout of a tool whose wrong reply must be seen first, even on a busy machine.
+/// Tool timeout, long enough for the wrong reply to arrive first even on a busy machine.
 const SLOW_TOOL_MS: u32 = 8_000;
 
-/// The start of a small extension with a tool.
+/// The beginning of the script of a small extension with one tool.
 const PREAMBLE: &str = r#"
 import json, os, sys
 
@@ -25,7 +25,7 @@ emit({"type": "ready"})
 "#;
 
 /// Returns the failures in a report, without the parts that change between runs and without the
-/// commands that repeat them.
+/// commands that reproduce them.
 fn failures(staged: &Staged, args: &[&str]) -> String {
     let (_, text) = code_and_text(&staged.conform(args));
     let first = Regex::new(r"\n\n[✗!] [A-Z]{3}-[0-9]{2} ").expect("a valid regex");

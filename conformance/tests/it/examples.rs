@@ -1,4 +1,4 @@
-//! The examples pass every check and replay their transcripts, and the recordings of the Go host.
+//! The examples pass every check, and match their transcripts and the recordings of the Go host.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use zot_test_support::recordings::recording;
 
 use crate::stage::{Stage, example};
 
-/// Returns the outcomes that are neither a pass nor not applicable, without their exchanges.
+/// Returns the outcomes that are neither `pass` nor `not_applicable`, without their exchanges.
 fn unexpected(report: &Value) -> Vec<String> {
     let outcomes = report["outcomes"].as_array().expect("an array").iter();
     outcomes
@@ -17,7 +17,7 @@ fn unexpected(report: &Value) -> Vec<String> {
         .collect()
 }
 
-/// Checks an example in the full profile and plays all of its transcripts.
+/// Checks an example with the full profile and replays all of its transcripts.
 fn conforms(name: &str) {
     let Some(stage) = example(name) else { return };
     // Retry with a larger time scale, because this tests the extension on a possibly busy machine.
@@ -100,8 +100,8 @@ fn fortune_conforms() {
 }
 
 /// Converts a recording to a transcript, adapts it where the two extensions differ on purpose,
-/// accepts our texts, and replays it. Ids, actions, blocks, and the order and types of frames must
-/// stay those of the recording.
+/// accepts the texts of our extension, and replays it. Ids, actions, blocks, and the order and
+/// types of frames must stay the same as in the recording.
 fn replays(
     name: &str,
     adapt: impl Fn(String) -> String,
@@ -154,7 +154,7 @@ fn our_clock_replays_the_go_recording() {
 
 #[test]
 fn our_guard_replays_the_go_recording() {
-    // Our guard also notifies the user, and allows deleting a tree in /tmp.
+    // Our guard also notifies the user, and allows deleting a directory tree in /tmp.
     let adapt = |text: String| {
         text.replacen("{\"zt\":1,", "{\"zt\":1,\"ignore\":[\"notify\"],", 1)
             .replace("rm -rf /tmp/foo", "rm -rf ~")

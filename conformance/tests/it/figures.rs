@@ -44,8 +44,8 @@ fn the_default_profile_finishes_in_seconds() {
     let (_, report) = code_and_text(&script.conform(&["--report", "json"]));
     let never_ready = seconds(&report);
     eprintln!(
-        "the default profile: an SDK extension {with_sdk:.1} s (5 s at the most), \
-         a script that never says ready {never_ready:.1} s (10 s at the most)"
+        "the default profile: an SDK extension {with_sdk:.1} s (5 s at most), \
+         a script that never sends `ready` {never_ready:.1} s (10 s at most)"
     );
     // Fails only if the run hangs.
     assert!(with_sdk < 120.0 && never_ready < 120.0);

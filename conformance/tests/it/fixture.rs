@@ -33,7 +33,7 @@ impl Staged {
 
     /// Creates the fixture with this fault; `more` is merged into the manifest.
     pub(crate) fn with_fault(python: &str, fault: Option<&str>, more: &Value) -> Self {
-        // Without `site`, which takes as long as the rest of the startup.
+        // Run Python without `site`, which takes as long as the rest of the startup.
         let mut args = vec!["-S", "-E", "broken.py"];
         if let Some(fault) = fault {
             args.extend(["--fault", fault]);
@@ -45,7 +45,7 @@ impl Staged {
         Self::with_manifest(&manifest.to_string())
     }
 
-    /// Creates an extension from this script, made executable so that `exec` can name it.
+    /// Creates an extension from this script, which is executable so that `exec` can refer to it.
     pub(crate) fn with_script(python: &str, manifest: &Value, script: &str) -> Self {
         use std::os::unix::fs::PermissionsExt;
         let staged = Self::with_manifest(&manifest.to_string());

@@ -22,7 +22,7 @@ use crate::support::build;
 
 /// How many extensions to run in parallel. They wait as much as they compute.
 const PARALLEL: usize = 6;
-/// Time limit of a run with all deadlines scaled to a hundredth, on a busy machine.
+/// Time limit for a run with all deadlines scaled to a hundredth, on a busy machine.
 const RUN_TIMEOUT: Duration = Duration::from_secs(120);
 
 /// The result of one run.
@@ -169,7 +169,7 @@ fn random_extensions_do_not_break_the_harness() {
 fn an_extension_that_never_stops_sending_is_given_up_on() {
     let Some(python) = python() else { return };
     let manifest = json!({"name": "talker", "exec": python, "args": ["-S", "-E", "main.py"]});
-    // Short deadlines, except for the start, because the machine may be busy.
+    // Use short deadlines, except for the start, because the machine may be busy.
     let timing = ["--timeout-scale", "0.2", "--startup-timeout", "300"];
     for pause in ["", "time.sleep(0.005)"] {
         let script = format!(
@@ -183,7 +183,7 @@ while True:
 "#
         );
         let finished = run(&manifest, &script, &timing);
-        // Whether one check gives up or several do depends on the speed of the machine.
+        // Whether one or several checks give up depends on the speed of the machine.
         assert!(
             matches!(finished.code, Some(1 | 3)),
             "{}{}",

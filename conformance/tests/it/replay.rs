@@ -176,7 +176,7 @@ fn the_extension_is_found_or_must_be_given() {
     let output = stage.conform(&["replay", "a.zt.ndjson"]).exits(2);
     assert_eq!(
         output.err,
-        "error: `a.zt.ndjson` does not name its extension\nhint: pass the extension's directory after it\n"
+        "error: `a.zt.ndjson` does not specify its extension\nhint: pass the extension's directory after the transcript\n"
     );
     let named = GREETS.replacen("{\"zt\":1", "{\"zt\":1,\"extension\":\"ext\"", 1);
     std::fs::write(stage.path("b.zt.ndjson"), named).unwrap();

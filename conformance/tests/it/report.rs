@@ -104,7 +104,7 @@ fn an_empty_run_does_not_conform() {
     assert!(text.ends_with("\nnothing was checked in 3.2 s\n"), "{text}");
 }
 
-/// Validates with an independent validator and the schema that Jenkins uses.
+/// Validates the `JUnit` report with an independent validator and the schema that Jenkins uses.
 #[test]
 fn junit_is_valid_by_the_jenkins_schema() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use zot_conform::{Action, Entry, Exchange, Finding, Level, Outcome, Party, Report, Verdict};
 
-/// Closes a script, starts one, clears the screen, sets the window title, reverses the text
-/// direction, ends a line.
+/// Text that tries to close a script element, run code, clear the screen, set the window title,
+/// reverse the text direction and end a line.
 pub(crate) const HOSTILE: &str = "</script><img src=x onerror=alert(1)>\u{1b}[2J\u{1b}]0;mine\u{7}\u{9b}31m\u{202e}%0A::error::\r\n]]>&amp;";
 
 fn ms(milliseconds: u64) -> Duration {
@@ -138,7 +138,7 @@ fn manifest_to_commands() -> Vec<Outcome> {
         outcome(
             "MAN-02",
             Must,
-            "`exec` resolves, and starts in the manifest's directory",
+            "`exec` resolves, and the program starts in the manifest's directory",
             Pass,
         ),
         Outcome {

@@ -40,7 +40,7 @@ fn a_crash_is_shrunk_and_repeated() {
 #[test]
 fn a_missing_reply_is_shrunk_too() {
     let stage = Stage::configurable(&["--silent"]);
-    // A larger time scale, because a busy machine can look like a silent extension.
+    // Use a larger time scale, because a slow extension on a busy machine looks like a silent one.
     let slowly = [&ARGS[..], &["--timeout-scale", "3"]].concat();
     let output = stage.conform(&slowly).exits(1);
     let input = output
@@ -55,7 +55,7 @@ fn a_missing_reply_is_shrunk_too() {
     assert!(
         output
             .out
-            .contains("no `tool_result` to a call of `repeat`"),
+            .contains("no `tool_result` for a call to `repeat`"),
         "{}",
         output.out
     );
@@ -78,7 +78,7 @@ fn the_input_is_shown_even_if_it_cannot_be_stored() {
 
 #[test]
 fn every_failure_shows_how_to_repeat_it() {
-    // The command repeats the check that saw the rule broken.
+    // The command also runs the check in whose session the rule was broken.
     let stage = Stage::configurable(&["--twice"]);
     let output = stage
         .conform(&["ext", "--only", "ROB-10", "--only", "CMD-01", "--seed", "7"])

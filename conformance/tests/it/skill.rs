@@ -32,7 +32,7 @@ fn folder(name: &str, files: [(&str, &str); 2]) -> (TempDir, String) {
 
 #[track_caller]
 fn conforms(folder: &str) {
-    // A larger time scale, because the machine may be busy.
+    // Use a larger time scale, because the machine may be busy.
     let args = [folder, "--strict", "--timeout-scale", "2"];
     let (code, text) = code_and_text(&conform(&args));
     assert_eq!(code, Some(0), "{text}");

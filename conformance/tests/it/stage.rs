@@ -144,7 +144,7 @@ fn workspace() -> &'static Path {
     here.parent().expect("the harness is in the workspace")
 }
 
-/// Returns the binary of an example in Rust. Builds all of them on first use.
+/// Returns the binary of a Rust example. Builds all of them on first use.
 fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {

@@ -9,7 +9,7 @@ use std::{
 use tempfile::TempDir;
 use zot_test_support::skip::search_path;
 
-/// An extension of one Python file, in a temporary directory.
+/// An extension that consists of one Python file, in a temporary directory.
 pub(crate) struct Extension {
     root: TempDir,
     name: String,

@@ -79,7 +79,7 @@ impl Request {
     }
 }
 
-/// A server that runs until the test process exits. It keeps every request.
+/// A server that runs until the test process exits. It records every request.
 pub struct Server {
     port: u16,
     requests: Arc<Mutex<Vec<Request>>>,
@@ -147,7 +147,7 @@ impl Response {
         self.raw(&[size.as_bytes(), bytes, b"\r\n"].concat())
     }
 
-    /// Ends a response of chunks.
+    /// Ends a chunked response.
     pub fn end(&mut self) -> io::Result<()> {
         self.raw(b"0\r\n\r\n")
     }
@@ -169,7 +169,8 @@ impl Response {
         Err(io::ErrorKind::ConnectionAborted.into())
     }
 
-    /// Resets the connection, which discards what the client has not read yet. Always returns an error.
+    /// Resets the connection, which discards data that the client has not read yet. Always returns
+    /// an error.
     pub fn reset(&mut self) -> io::Result<()> {
         rustix::net::sockopt::set_socket_linger(self.0.get_ref(), Some(Duration::ZERO))?;
         Err(io::ErrorKind::ConnectionReset.into())

@@ -1,4 +1,4 @@
-//! What the tests of several crates share: skipping, an HTTP server, and recorded frames.
+//! Test support shared by several crates: skipping tests, an HTTP server, and recorded frames.
 
 pub mod http;
 pub mod recordings;
@@ -14,14 +14,14 @@ pub fn root() -> &'static Path {
         .expect("the crate is two folders below the root")
 }
 
-/// Returns a fixture of this crate.
+/// Returns the path of a fixture in this crate.
 pub fn fixture(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("fixtures")
         .join(name)
 }
 
-/// Factor by which the long tests run longer than usual. `.ci/full` raises it.
+/// Factor by which to extend the long tests. `.ci/full` raises it.
 pub fn soak_factor() -> usize {
     std::env::var("ZOT_SOAK").map_or(1, |factor| factor.parse().expect("ZOT_SOAK is a number"))
 }

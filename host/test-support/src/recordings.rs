@@ -1,5 +1,5 @@
-//! Frames that the Go program and its extensions exchanged, and the examples of its documentation.
-//! `fixtures/README.md` says where they come from.
+//! Frames that the Go program and its extensions exchanged, and the examples from its
+//! documentation. `fixtures/README.md` says where they come from.
 
 use std::{fs, path::PathBuf};
 
@@ -59,7 +59,7 @@ fn read(path: &PathBuf) -> String {
     fs::read_to_string(path).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
 }
 
-/// Parses each line of an NDJSON text.
+/// Parses each line of NDJSON text.
 pub fn lines(text: &str) -> Vec<Value> {
     let lines = text.lines().map(serde_json::from_str);
     lines.collect::<Result<_, _>>().expect("every line is JSON")

@@ -1,7 +1,7 @@
-//! The programs that tests need, and skipping a test without them.
+//! Finds the programs that tests need, and skips a test if one is missing.
 //!
-//! Cargo hides what passing tests print, so each skipped test is also added to the file that
-//! `ZOT_SKIPPED` names. `.ci/test` prints that file at the end.
+//! Cargo hides what passing tests print, so each skipped test is also appended to the file given in
+//! `ZOT_SKIPPED`. `.ci/test` prints that file at the end.
 
 use std::{
     env,
@@ -17,7 +17,7 @@ use std::{
 /// Programs that may be missing on CI.
 const OPTIONAL: [&str; 2] = ["go", "chromium"];
 
-/// Reports whether a program is installed, and the test as skipped if it is not.
+/// Returns whether a program is installed. If it is not, reports the test as skipped.
 ///
 /// # Panics
 /// On CI (`ZOT_CI` is set), unless the program is optional: `.ci/setup` installs the others.
@@ -67,7 +67,7 @@ pub fn search_path() -> OsString {
 /// Reports the test as skipped, because something that `.ci/setup` installs is missing.
 ///
 /// # Panics
-/// On CI, unless the thing is optional.
+/// On CI, unless `what` is optional.
 pub fn missing(what: &str) {
     report(&format!("{what} not found"));
     let is_allowed = env::var_os("ZOT_CI").is_none() || OPTIONAL.contains(&what);

@@ -120,7 +120,7 @@ fn random_arguments_are_the_same_for_a_seed() {
     assert_ne!(first, arguments.random(8, 20));
     assert_eq!(first.len(), 20);
     assert!(first.iter().all(|made| made.valid));
-    // Reports quote the seed, so its arguments must never change.
+    // Reports show the seed, so the arguments generated from it must never change.
     insta::assert_snapshot!(described(&first[..3]).join("\n"), @r#"
     random case 1 of seed 7: {"city":"Q7_","unit":"c"}
     random case 2 of seed 7: {"city":"🦀"}

@@ -302,12 +302,12 @@ fn a_fault_is_reported_on_one_line() {
     let fault = arguments(schema).minimal().unwrap_err();
     assert_eq!(
         fault.to_string(),
-        "found no value that satisfies `maximum` of the schema at /properties/a"
+        "found no value that satisfies `maximum` in the schema at /properties/a"
     );
     let fault = arguments(json!({"not": {}})).minimal().unwrap_err();
     assert_eq!(
         fault.to_string(),
-        "found no value that satisfies `not` of the schema at its root"
+        "found no value that satisfies `not` in the schema at its root"
     );
 }
 

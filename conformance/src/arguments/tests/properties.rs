@@ -102,7 +102,7 @@ proptest! {
     }
 }
 
-/// Small schemas that would be expensive to generate for without limits.
+/// Small schemas for which generating arguments would be expensive without limits.
 #[test]
 fn expensive_schemas_take_bounded_time() {
     let doubling: Map<String, Value> = (0..30)

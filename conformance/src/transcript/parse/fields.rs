@@ -105,7 +105,7 @@ impl Fields {
         value.map(|value| duration(key, &value)).transpose()
     }
 
-    /// Reports an error if keys are left.
+    /// Returns an error if any keys are left over.
     pub(super) fn finish(self, whose: &str) -> Result<(), String> {
         match self.left.keys().next() {
             None => Ok(()),

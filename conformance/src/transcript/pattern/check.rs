@@ -14,7 +14,8 @@ use crate::transcript::{
 const MAX_SHOWN: usize = 4;
 
 impl PatternNode {
-    /// May leave captures behind on failure; a caller that tries alternatives must roll them back.
+    /// Matches a value. On failure, some captures may remain bound; a caller that tries
+    /// alternatives must roll them back.
     pub(super) fn check(
         &self,
         actual: Option<&Value>,
@@ -65,7 +66,7 @@ impl PatternNode {
             (Self::Schema { checker, .. }, _) => match checker.check(actual) {
                 Ok(()) => true,
                 Err(mismatch) => {
-                    let expected = format!("a value that is valid by its schema ({mismatch})");
+                    let expected = format!("a value that matches its schema ({mismatch})");
                     return Err(Mismatch::new(at, expected, Some(actual)));
                 }
             },
@@ -124,7 +125,7 @@ impl PatternNode {
             Self::OneOf(nodes) => format!("one of {} alternatives", nodes.len()),
             Self::Absent => "no such field".to_owned(),
             Self::Contains(_) => "an array".to_owned(),
-            Self::Schema { .. } => "a value that is valid by its schema".to_owned(),
+            Self::Schema { .. } => "a value that matches its schema".to_owned(),
             Self::Fill(fill) => format!("{:?}", fill.to_string()),
             Self::New(name) => format!("the new `{name}`"),
             Self::Ref(name) => format!("the value of `{name}`"),

@@ -45,7 +45,7 @@ impl PatternNode {
     }
 }
 
-/// Whether the value may be missing: items of an array and the root cannot.
+/// Whether the value may be missing. Array items and the root cannot be missing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Absence {
     Possible,
@@ -112,7 +112,7 @@ impl Compiler {
         let why = if !MATCHERS.contains(&key) {
             let hint = match did_you_mean(key, MATCHERS) {
                 none if none.is_empty() => {
-                    format!("; to name a field `{key}`, write `${key}`")
+                    format!("; for a field named `{key}`, write `${key}`")
                 }
                 hint => hint,
             };
@@ -120,7 +120,7 @@ impl Compiler {
         } else if self.side == Side::Sent && !SENT.contains(&key) {
             format!("`{key}` is a matcher, which is not allowed in a frame to send")
         } else if self.side == Side::Expected && key == "$new" {
-            "`$new` is only allowed in a frame to send; to capture an id of the extension, use `$cap`"
+            "`$new` is only allowed in a frame to send; to capture an extension's id, use `$cap`"
                 .to_owned()
         } else {
             return Ok(());
@@ -158,7 +158,7 @@ impl Compiler {
             "$any" => only_true(matcher, value, at).map(|()| PatternNode::Any),
             "$absent" if absence == Absence::Pointless => Err(PatternError::new(
                 at,
-                "`$absent` is only allowed for a field of an object",
+                "`$absent` is only allowed for object fields",
             )),
             "$absent" => only_true(matcher, value, at).map(|()| PatternNode::Absent),
             "$type" => json_type(text(value, at)?, at),
@@ -214,7 +214,7 @@ pub(in crate::transcript) fn is_matcher(key: &str) -> bool {
     key.starts_with('$') && !key.starts_with("$$")
 }
 
-/// Returns the field name for a key of a pattern.
+/// Returns the field name for a key in a pattern.
 pub(in crate::transcript) fn unescaped(key: &str) -> &str {
     match key.strip_prefix('$') {
         Some(rest) if rest.starts_with('$') => rest,
@@ -224,7 +224,7 @@ pub(in crate::transcript) fn unescaped(key: &str) -> &str {
 
 fn not_alone(matcher: &str, other: &str, at: &Path) -> PatternError {
     let why = format!(
-        "`{matcher}` must be the only key, but `{other}` is next to it; to name a field `{matcher}`, write `${matcher}`"
+        "`{matcher}` must be the only key, but `{other}` is next to it; for a field named `{matcher}`, write `${matcher}`"
     );
     PatternError::new(at, why)
 }
@@ -244,7 +244,7 @@ fn only_true(key: &str, value: &Value, at: &Path) -> Result<(), PatternError> {
     if *value == Value::Bool(true) {
         return Ok(());
     }
-    let why = format!("`{key}` must be `true` or left out, not {}", shown(value));
+    let why = format!("`{key}` must be `true` or omitted, not {}", shown(value));
     Err(PatternError::new(at, why))
 }
 
@@ -275,7 +275,7 @@ fn wrong(value: &Value, expected: &str, at: &Path) -> PatternError {
     PatternError::new(at, format!("{} is not {expected}", shown(value)))
 }
 
-/// The regex crate formats its errors on several lines; the last one has the reason.
+/// The regex crate formats its errors on several lines; the last line contains the reason.
 fn one_line(error: &regex::Error) -> String {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! Errors of patterns and templates, and mismatches.
+//! Errors in patterns and templates, and mismatches.
 
 use std::fmt;
 
@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::transcript::{equal::shown, pointer::Path};
 
-/// A pattern or template does not compile, or a template uses a value that is not known.
+/// A pattern or template does not compile, or a template uses an unknown value.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub struct PatternError {
     /// JSON pointer to the error; `""` is the root.
@@ -38,7 +38,7 @@ pub struct Mismatch {
     pub pointer: String,
     /// The expected value: truncated JSON or a description.
     pub expected: String,
-    /// The actual value, likewise.
+    /// The actual value, in the same form.
     pub actual: String,
 }
 

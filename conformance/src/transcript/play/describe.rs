@@ -10,8 +10,8 @@ use crate::{
     verdict::Finding,
 };
 
-/// Describes the expected frame; a reply is described by its request: `` `tool_result` to a call of
-/// `weather` ``.
+/// Describes the expected frame; a reply is described by its request: `` `tool_result` for a call
+/// to `weather` ``.
 pub(super) fn expected(expect: &Expect, asked: &[Value], bindings: &Bindings) -> String {
     let source = expect.frame.source();
     let Some(kind) = source.get("type").and_then(Value::as_str) else {
@@ -37,12 +37,12 @@ pub(super) fn received(received: &ReceivedLine) -> String {
     }
 }
 
-/// Adds a hint about `ignore` if the frame is of a type that an extension may send unasked.
+/// Adds a hint about `ignore` if the extension may send frames of this type at any time.
 pub(super) fn hint_at_ignore(finding: Finding, received: &ReceivedLine) -> Finding {
     match text(&received.value, "type") {
         kind @ ("notify" | "clear_notes" | "tool_progress" | "panel_render" | "submit") => {
             finding.hint(format!(
-                "if it may arrive at any time, add to the transcript's header: \"ignore\":[\"{kind}\"]"
+                "if it can arrive at any time, add this to the transcript's header: \"ignore\":[\"{kind}\"]"
             ))
         }
         _ => finding,

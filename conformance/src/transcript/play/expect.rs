@@ -21,7 +21,7 @@ impl Player<'_> {
         };
         match expect.frame.matches(&frame, &mut self.bindings) {
             Ok(()) => {}
-            // The frame is left for the next step.
+            // Leave the frame for the next step.
             Err(_) if expect.optional => return Ok(()),
             Err(_) if self.accepts_anyway(expect, &frame) => {
                 expect.frame.capture(&frame, &mut self.bindings);

@@ -68,7 +68,7 @@ impl Player<'_> {
         }
     }
 
-    /// Writes bytes, in pieces if a `split` precedes.
+    /// Writes bytes, in pieces if there was a `split` step before.
     async fn bytes(&mut self, bytes: &[u8]) -> Result<(), WaitError> {
         self.announce(bytes);
         let mut rest = bytes;

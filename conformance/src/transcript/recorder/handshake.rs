@@ -1,4 +1,4 @@
-//! Replaces the handshake frames, with which every transcript would start, by one step.
+//! Replaces the handshake frames at the start of a transcript with one step.
 
 use super::Recorded;
 use crate::{Party, transcript::Verb};
@@ -19,9 +19,10 @@ pub(super) fn collapsed(recorded: &[Recorded]) -> Vec<Verb> {
 
 /// Returns the indices of the frames that `use` replaces; none if it is not equivalent.
 ///
-/// Those are all frames up to `ready`, and the `hello_ack`, which the Go host sends after an
-/// extension that does not wait for it. Without a `ready`, they are all frames up to the first one
-/// of another kind. A frame of another kind before `ready` would be lost.
+/// These are all frames up to `ready`, and the `hello_ack`, which the Go host sends after `ready`
+/// if the extension does not wait for it. Without a `ready`, they are all frames up to the first
+/// one of another kind. If a frame of another kind comes before `ready`, `use` is not equivalent,
+/// because it would lose that frame.
 fn handshake(recorded: &[Recorded]) -> Vec<usize> {
     let is =
         |index: usize, who, kind: &str| recorded[index].who == who && recorded[index].kind == kind;

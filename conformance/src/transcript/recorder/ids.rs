@@ -34,7 +34,7 @@ pub(super) struct Ids {
 }
 
 impl Ids {
-    /// Replaces the ids of `frame` in `written`, its copy to be recorded, by names.
+    /// Replaces the ids of `frame` with names in `written`, the copy to be recorded.
     pub(super) fn name(&mut self, who: Party, kind: &str, frame: &Value, written: &mut Value) {
         for (pointer, space, label) in fields(who, kind) {
             let Some(id) = frame.pointer(pointer).and_then(Value::as_str) else {
@@ -48,8 +48,8 @@ impl Ids {
         }
     }
 
-    /// An id that the other side never created stays literal, so the transcript shows that it was
-    /// made up.
+    /// An id that the other side never created stays literal, so that the transcript shows the
+    /// invalid id.
     fn of(&mut self, who: Party, space: Space, label: &'static str, id: &str) -> Option<Value> {
         if let Some(name) = self.names.get(&(space, id.to_owned())) {
             return Some(json!({"$ref": name}));
@@ -68,7 +68,7 @@ impl Ids {
     }
 }
 
-/// Returns the id fields of a frame and the name for a new id there; `""` if it cannot be new.
+/// Returns the id fields of a frame, each with the name for a new id; `""` if the id cannot be new.
 fn fields(who: Party, kind: &str) -> &'static [(&'static str, Space, &'static str)] {
     match (who, kind) {
         (Party::Host, "command_invoked") => &[("/id", Space::Host, "command")],

@@ -1,4 +1,4 @@
-//! Finds the parts of a text to remove.
+//! Finds the pieces of text to remove.
 
 use std::{ops::Range, sync::LazyLock};
 
@@ -6,7 +6,7 @@ use regex::Regex;
 
 use crate::transcript::{Place, Places};
 
-/// A part of a text.
+/// A piece of text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Piece<'a> {
     Text(&'a str),
@@ -16,7 +16,7 @@ pub(super) enum Piece<'a> {
     Volatile,
 }
 
-/// Splits the remaining text parts around what `find` finds.
+/// Splits the remaining pieces of text around the matches of `find`.
 pub(super) fn cut<'a>(
     pieces: Vec<Piece<'a>>,
     find: impl Fn(&'a str) -> Option<(Range<usize>, Piece<'a>)>,
@@ -48,7 +48,7 @@ pub(super) fn find_secret<'a>(text: &'a str, secret: &str) -> Found<'a> {
     Some((start..start + secret.len(), Piece::Secret))
 }
 
-/// Short ids are ignored: `1` is in every text.
+/// Finds an id. Short ids are ignored, because an id such as `1` would match in almost any text.
 pub(super) fn find_id<'a>(text: &'a str, id: &str) -> Found<'a> {
     const SHORTEST: usize = 6;
     if id.len() < SHORTEST {
@@ -58,7 +58,7 @@ pub(super) fn find_id<'a>(text: &'a str, id: &str) -> Found<'a> {
     Some((start..start + id.len(), Piece::Volatile))
 }
 
-/// Finds the first known directory; of two at the same position, the longer.
+/// Finds the first known directory, or the longer one of two at the same position.
 pub(super) fn find_place<'a>(text: &'a str, places: &Places) -> Found<'a> {
     let mut best: Option<(Range<usize>, Place)> = None;
     for place in Place::ALL {
@@ -85,9 +85,9 @@ pub(super) fn find_place<'a>(text: &'a str, places: &Places) -> Found<'a> {
     best.map(|(range, place)| (range, Piece::Place(place)))
 }
 
-/// `/home/ann` is in `/home/ann/x`, `-I/home/ann` and `/home/ann.`, but not in `/home/anna` or
-/// `/home/ann.old`. A path of one component, such as `/tmp`, must not match the end of `./tmp` or
-/// `/var/tmp`.
+/// Reports whether the range is a whole path. `/home/ann` is one in `/home/ann/x`, `-I/home/ann`
+/// and `/home/ann.`, but not in `/home/anna` or `/home/ann.old`. A path of one component, such as
+/// `/tmp`, must not match the end of `./tmp` or `/var/tmp`.
 fn is_whole_path(text: &str, range: &Range<usize>) -> bool {
     let is_part = |char: char| char.is_alphanumeric() || matches!(char, '_' | '-');
     let before = text[..range.start].chars().next_back();

@@ -49,7 +49,7 @@ fn the_page_contains_the_whole_report() {
     assert_eq!(in_page, document);
 }
 
-/// Returns what a browser saw of a report's page.
+/// Opens a report's page in a browser and returns what it observed.
 fn opened(report: &Report) -> Option<Value> {
     let browser = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()
@@ -95,7 +95,7 @@ fn entries(report: &Report) -> (usize, usize) {
 }
 
 #[test]
-#[ignore = "opens a browser; .ci/full does"]
+#[ignore = "opens a browser; run by .ci/full"]
 fn a_browser_shows_every_frame_and_executes_none() {
     let report = sample();
     let Some(seen) = opened(&report) else { return };
@@ -117,7 +117,7 @@ fn a_browser_shows_every_frame_and_executes_none() {
 }
 
 #[test]
-#[ignore = "opens a browser; .ci/full does"]
+#[ignore = "opens a browser; run by .ci/full"]
 fn a_browser_shows_a_long_exchange_in_parts() {
     let Some(seen) = opened(&long(5_000)) else {
         return;
@@ -133,7 +133,7 @@ fn a_browser_shows_a_long_exchange_in_parts() {
 }
 
 #[test]
-#[ignore = "opens a browser; .ci/full does"]
+#[ignore = "opens a browser; run by .ci/full"]
 fn a_browser_shows_a_run_that_conforms() {
     let Some(seen) = opened(&calm()) else { return };
     assert_eq!(

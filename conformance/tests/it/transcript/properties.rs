@@ -1,4 +1,4 @@
-//! Property tests of transcripts, recordings and text scrubbing.
+//! Property tests for transcripts, recordings and text scrubbing.
 
 use std::time::Duration;
 
