@@ -116,7 +116,7 @@ impl Registered {
             }
         }
         if !unknown.is_empty() {
-            // There may be many, and long ones.
+            // The list may be long, and so may each name.
             let names = unknown.iter().take(10);
             let names: Vec<String> = names
                 .map(|name| name.escape_debug().take(80).collect())
