@@ -553,7 +553,7 @@ async fn strict_permissions_ignore_extensions_without_permissions() {
     let stats = user.fixture.host.load(vec![launch]).await;
     assert_eq!(stats.ready, 1, "{stats:?}");
     let (_, report) = &user.fixture.host.permissions()[0];
-    assert_eq!(report.to_string(), "the user's full rights");
+    assert_eq!(report.to_string(), "the user's full privileges");
     user.end().await;
 }
 
