@@ -51,8 +51,8 @@ pub enum HomeError {
 }
 
 impl Home {
-    /// A home at `path`. A relative path is resolved now, against the current directory, since
-    /// extensions run elsewhere.
+    /// Creates a home at `path`. A relative path is resolved now, against the current directory,
+    /// since extensions run elsewhere.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Self {

@@ -110,7 +110,7 @@ impl Agent {
             if let Some(event) = event {
                 events.send(event).await;
             }
-            // Saved before it is shown, so that everything the user saw survives a crash.
+            // Save the result before it is shown, so that everything the user saw survives a crash.
             let result = Block::ToolResult {
                 call_id: call.id.clone(),
                 is_error: outcome.is_error,

@@ -226,7 +226,7 @@ impl Agent {
                 shown(answer.blocks())
             }
             Some(visible) => {
-                // Send text that was held back in one piece, as the interceptors left it.
+                // Text that was held back is sent in one piece, as the interceptors left it.
                 if held && !visible.is_empty() {
                     events.send(rpc::TextDelta::new(&visible)).await;
                 }

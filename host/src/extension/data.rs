@@ -121,7 +121,7 @@ impl DataOwner {
                 let path = home.data_owner(name);
                 make_private(path.parent().unwrap_or(&path))?;
                 match file::write_new(&path, &self.to_bytes()) {
-                    // Another process was faster.
+                    // Another process has claimed the directory first.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         Ok(self.data_dir(home, name))
                     }

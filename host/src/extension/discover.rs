@@ -5,7 +5,7 @@
 //! extension with a given name wins and shadows the later ones, even if it is disabled. The result
 //! depends only on files, never on how fast something starts.
 //!
-//! # What a repository may do
+//! # Untrusted repositories
 //!
 //! A project-local extension comes with a repository, which may be someone else's. Until the user
 //! trusts it, it is not started **and does not shadow**. Otherwise a repository could disable a
@@ -177,7 +177,7 @@ fn scan(
             return Vec::new();
         }
     };
-    // Unfinished installations start with a dot.
+    // The names of unfinished installations start with a dot.
     names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
     names.sort_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
     if project.is_some() {

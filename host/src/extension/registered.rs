@@ -52,7 +52,7 @@ pub struct Tool {
 pub(crate) enum RegisterEffect {
     /// It changed something.
     Changed,
-    /// It repeats what is registered.
+    /// It repeats an existing registration.
     Unchanged,
     /// Part of it is ignored, for this reason.
     Partial(String),

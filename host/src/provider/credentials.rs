@@ -70,7 +70,7 @@ pub enum CredentialsError {
         path: PathBuf,
     },
     /// The file is invalid. It is left alone.
-    #[error("invalid key file `{}`: {reason}\nhint: move it away, then run `zot auth set PROVIDER`", path.display())]
+    #[error("invalid key file `{}`: {reason}\nhint: move it aside, then run `zot auth set PROVIDER`", path.display())]
     Broken {
         /// The file.
         path: PathBuf,

@@ -33,7 +33,7 @@ pub struct Demo {
 }
 
 const SENTENCE: &str = "I am the demo model: I need no key and no network, and I know nothing. Write a line \
-    `/call NAME {json}` and I call that tool; for a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run \
+    `/call NAME {json}` to call that tool; for a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run \
     `zot auth set anthropic`.";
 
 impl Demo {

@@ -40,7 +40,7 @@ pub enum SessionError {
         lines: usize,
     },
     /// The session has fewer messages.
-    #[error("session `{}` has {}, not {at}", path.display(), counted(*messages, "message"))]
+    #[error("session `{}` has only {}: there is no message {at}", path.display(), counted(*messages, "message"))]
     NoSuchMessage {
         /// The session file.
         path: PathBuf,

@@ -140,7 +140,7 @@ impl Connection {
         self.stop_reason.lock().take().map_or(Ok(()), Err)
     }
 
-    /// Returns the next deadline. Only the timer can wake the reader for these.
+    /// Returns the time at which the reader must wake up to check its deadlines.
     fn next_deadline(&self, state: &ReadState, process: &ProcessEnd) -> Option<Instant> {
         let due = [
             state.frame_deadline,
@@ -194,7 +194,7 @@ impl Connection {
         self.pending.fail_all(&closed);
     }
 
-    /// Handles a missing `hello`, or a missing `ready` after a pause.
+    /// Called when `hello` or `ready` has not arrived by its deadline.
     fn frame_missing(&self, state: &mut ReadState) -> Result<(), String> {
         if state.ack.is_none() {
             state.frame_deadline = None;

@@ -40,7 +40,7 @@ impl Shell {
         // are not.
         if !(enforced.files && enforced.tcp && enforced.other_sockets) {
             return Err(format!(
-                "cannot run bash in the jail on this system ({enforced})\nhint: read, write and edit work; the user can turn off the jail with /unjail"
+                "cannot run bash in the jail on this system ({enforced})\nhint: read, write and edit still work; the user can turn off the jail with /unjail"
             ));
         }
         let names = ["TMPDIR", "TMP", "TEMP"];
