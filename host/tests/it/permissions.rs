@@ -526,7 +526,7 @@ async fn unenforced_permissions_warn_once_or_fail_under_strict() {
                     error.starts_with("its permissions cannot be enforced here (not enforced:")
                 );
                 assert!(
-                    error.contains("hint: without --strict-permissions"),
+                    error.contains("hint: to start it anyway, omit --strict-permissions"),
                     "{error}"
                 );
             }
