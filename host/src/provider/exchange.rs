@@ -49,7 +49,7 @@ impl DecodeError {
         Self::Malformed(format!("invalid JSON in an event: {error}"))
     }
 
-    /// Creates the error for a provider error that a retry would not fix.
+    /// Creates a provider error that a retry would not fix.
     pub(super) fn permanent(message: &str) -> Self {
         Self::Failed {
             message: message.to_owned(),
