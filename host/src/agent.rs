@@ -1,4 +1,4 @@
-//! The agent that extensions extend: it asks a model, runs its tools and keeps the transcript.
+//! The agent that extensions extend. It calls a model, runs tools and records the transcript.
 //!
 //! [`Runtime`](crate::Runtime) is its public interface.
 
@@ -28,7 +28,7 @@ pub(crate) use events::Events;
 pub(crate) use state::State;
 pub use turn::Prompt;
 
-/// Which tools are offered to the model, including those of extensions.
+/// Which tools, including extension tools, are offered to the model.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum ToolSelection {
     /// Every tool.
@@ -41,7 +41,7 @@ pub enum ToolSelection {
 }
 
 impl ToolSelection {
-    /// Reports whether the tool is offered.
+    /// Reports whether the tool `name` is offered to the model.
     pub fn has(&self, name: &str) -> bool {
         match self {
             Self::All => true,
@@ -56,7 +56,7 @@ pub(crate) struct Agent {
     pub(crate) host: Host,
     pub(crate) toolbox: Toolbox,
     pub(crate) config: RuntimeConfig,
-    /// Context files of the project and the user, such as `AGENTS.md`.
+    /// Context files from the project and the user, such as `AGENTS.md`.
     pub(crate) context: Vec<ContextFile>,
     pub(crate) state: Mutex<State>,
 }
@@ -92,7 +92,7 @@ impl Agent {
         state.provider.stream(request)
     }
 
-    /// Asks the model something that is not added to the transcript.
+    /// Asks the model a question that is not added to the transcript.
     async fn stream_with_question(&self, text: &str) -> Result<Deltas, String> {
         self.prepare_system_prompt().await?;
         let state = self.state.lock().await;
@@ -102,7 +102,7 @@ impl Agent {
         let mut messages = state.transcript.to_vec();
         messages.push(Message::of_text(Role::User, text, clock::now()));
         let mut request = self.request(&state, Arc::new(messages));
-        // The model must answer, not continue its work.
+        // Offer no tools: the model must answer the question, not continue its work.
         request.tools = Arc::default();
         Ok(state.provider.stream(request))
     }
@@ -118,7 +118,7 @@ impl Agent {
         }
     }
 
-    /// Returns the tools offered to the model: the built-in ones, then those of extensions.
+    /// Returns the tools offered to the model: the built-in tools, then the extension tools.
     fn offered(&self) -> Vec<ToolSpec> {
         let registry = self.host.registry();
         let extensions = registry.tools().iter().map(|entry| ToolSpec {
@@ -147,7 +147,7 @@ impl Agent {
     }
 
     /// Builds the system prompt if there is none, and passes it to the interceptors. This happens
-    /// once per session, and again when something that it contains changes.
+    /// once per session, and again whenever something in the prompt changes.
     async fn prepare_system_prompt(&self) -> Result<(), String> {
         let (provider, model) = {
             let state = self.state.lock().await;
@@ -162,7 +162,7 @@ impl Agent {
         let asked = BeforeAgentStart::new(prompt, provider, model);
         let system = match self.host.intercept(asked.into()).await.result {
             Ok(Intercept::BeforeAgentStart(start)) => start.system_prompt,
-            Ok(_) => unreachable!("a chain keeps the type of its event"),
+            Ok(_) => unreachable!("a chain does not change the type of its event"),
             Err(block) => return Err(block.reason),
         };
         self.state.lock().await.system = Some(system);

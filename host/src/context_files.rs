@@ -1,5 +1,5 @@
 //! Finds the context files for the system prompt: `AGENTS.md` in the project, and `SYSTEM.md` in
-//! the home.
+//! `$ZOT_HOME`.
 
 use std::{
     io,
@@ -14,28 +14,29 @@ const MAX_BYTES: usize = 64 << 10;
 /// A file whose text goes into the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ContextFile {
-    /// The file.
+    /// The path of the file.
     pub path: PathBuf,
-    /// The text. Never blank.
+    /// Its text, which is never blank.
     pub text: String,
 }
 
-/// The files whose texts go into the system prompt.
+/// The files whose text goes into the system prompt.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct ContextFiles {
-    /// The files, outermost first, so that the file closest to the working directory has the last
-    /// word.
+    /// The files, outermost first, so that the file closest to the working directory comes last and
+    /// takes precedence.
     pub files: Vec<ContextFile>,
     /// One line for each file that was skipped or truncated, with the reason.
     pub warnings: Vec<String>,
 }
 
 /// Finds `$ZOT_HOME/SYSTEM.md`, then each `AGENTS.md` from the root of the repository down to
-/// `cwd`. Outside a repository it reads only the one in `cwd`, since the folders above may belong
-/// to someone else.
+/// `cwd`. Outside a repository, it reads only the `AGENTS.md` in `cwd`, since the folders above may
+/// belong to someone else.
 ///
-/// The project's files come from its repository, which may be untrusted. A symlink out of the
-/// repository is not followed: it could lead to a key, which would be sent to the provider.
+/// The project's files come from its repository, which may be untrusted. Symlinks that lead out of
+/// the repository are not followed: one could lead to a private key, which would then be sent to
+/// the provider.
 pub fn find(cwd: &Path, home: &Home) -> ContextFiles {
     let mut context = ContextFiles::default();
     let system = home.path().join("SYSTEM.md");

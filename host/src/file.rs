@@ -18,7 +18,7 @@ const MAX_BACKUPS: u32 = 100;
 pub(crate) struct Locked(File);
 
 impl Locked {
-    /// Takes an exclusive lock, or gives the file back.
+    /// Takes an exclusive lock, or returns the file if that fails.
     pub(crate) fn try_new(file: File) -> Result<Self, (File, TryLockError)> {
         match file.try_lock() {
             Ok(()) => Ok(Self(file)),
@@ -78,7 +78,7 @@ pub(crate) fn replace<T>(
     prepare: impl FnOnce(File) -> io::Result<T>,
 ) -> io::Result<T> {
     let own = with_suffix(path, &format!(".new-{}", std::process::id()));
-    // Left behind by an earlier process with this id.
+    // Remove a file left behind by an earlier process with the same id.
     let _ = fs::remove_file(&own);
     let replaced = write_new(&own, bytes).and_then(|file| {
         let prepared = prepare(file)?;

@@ -51,8 +51,8 @@ pub enum HomeError {
 }
 
 impl Home {
-    /// A home at `path`. A relative path is resolved now, against the current directory, since
-    /// extensions run elsewhere.
+    /// Creates a home at `path`. A relative path is resolved now, against the current directory,
+    /// since extensions run elsewhere.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Self {
@@ -155,7 +155,7 @@ impl Home {
         self.path.join("models.json")
     }
 
-    /// Tool outputs that are too long for a transcript, and temporary files of commands.
+    /// Tool output that is too long for a transcript, and commands' temporary files.
     pub fn scratch(&self) -> PathBuf {
         self.path.join("scratch")
     }
@@ -188,7 +188,7 @@ pub(crate) fn check_data_name(name: &str) -> Result<(), HomeError> {
 }
 
 /// Creates the directory for an extension's data with mode 0700, or changes the mode of an existing
-/// one. Missing parent directories get the same mode, as XDG asks.
+/// one. Missing parent directories get the same mode, as the XDG specification requires.
 pub(crate) fn prepare_data(path: &Path) -> Result<(), HomeError> {
     match make_private(path) {
         Ok(true) => Ok(()),
@@ -201,7 +201,7 @@ pub(crate) fn prepare_data(path: &Path) -> Result<(), HomeError> {
     }
 }
 
-/// Returns sixteen hexadecimal digits to use in place of a text that is not a safe file name.
+/// Returns sixteen hexadecimal digits to use in place of text that is not a safe file name.
 pub(crate) fn short_hash(text: impl AsRef<[u8]>) -> String {
     let mut hash = String::new();
     for byte in &Sha256::digest(text)[..8] {
@@ -318,7 +318,7 @@ mod tests {
 
         use super::*;
 
-        /// Checks the name and creates the directory, like a start does.
+        /// Checks the name and creates the directory, as starting the extension does.
         fn prepare(home: &Home, name: &str) -> Result<PathBuf, HomeError> {
             check_data_name(name)?;
             let path = home.data_dir(name);

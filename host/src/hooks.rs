@@ -14,9 +14,9 @@ pub enum Confirmed {
 }
 
 /// The program that embeds a host: a terminal, a driver over a pipe, a test. Every method has a
-/// default that does nothing. None of them may block or panic. They are called in the order in
-/// which things happen. Texts arrive as the extension sent them, so strip control sequences before
-/// writing them to a terminal.
+/// default that does nothing. None of them may block or panic. They are called in the order of the
+/// events that they report. Text arrives as the extension sent it, so strip control sequences
+/// before writing it to a terminal.
 #[expect(unused_variables, reason = "the defaults do nothing")]
 pub trait Hooks: Send + Sync {
     /// An extension sent a note for the user, or the host has one about an extension.
@@ -40,9 +40,9 @@ pub trait Hooks: Send + Sync {
     /// An extension exited by itself; remove its panels and notes. A note has reported why.
     fn gone(&self, extension: &str) {}
 
-    /// Asks whether to run a tool, with the arguments that the interceptors left. `caller` is the
-    /// extension that makes the call, or `None` for the model. Default: yes. The future is dropped
-    /// if the call is cancelled.
+    /// Asks whether to run a tool, with the arguments as the interceptors left them. `caller` is
+    /// the extension that makes the call, or `None` for the model. Default: yes. The future is
+    /// dropped if the call is cancelled.
     fn confirm<'h>(
         &'h self,
         caller: Option<&'h str>,
@@ -55,10 +55,11 @@ pub trait Hooks: Send + Sync {
     /// An extension called a tool, and the interceptors have answered.
     fn extension_call(&self, call: rpc::ExtToolCall) {}
 
-    /// A tool call of an extension finished or was refused.
+    /// An extension's tool call finished or was refused.
     fn extension_call_ended(&self, result: rpc::ExtToolResult) {}
 
-    /// An extension submitted a prompt to queue. Never called with blank text, nor without a user.
+    /// An extension submitted a prompt to queue. Never called with blank text, or if the host is
+    /// not interactive.
     fn submit(&self, extension: &str, text: &str) {}
 }
 

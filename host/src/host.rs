@@ -45,7 +45,7 @@ pub use outcome::ToolOutcome;
 
 /// The configuration of a [`Host`].
 pub struct HostConfig {
-    /// Deadlines and size limits. Default: those of the protocol.
+    /// Deadlines and size limits. Default: the protocol's limits.
     pub limits: Limits,
     /// What `hello_ack` tells extensions about the host. The host fills in each extension's own
     /// directories.
@@ -56,13 +56,13 @@ pub struct HostConfig {
     pub tap: Option<Arc<dyn Tap>>,
     /// Names that extensions cannot register.
     pub builtins: Builtins,
-    /// Environment variables, such as provider API keys, that an extension gets only if its
-    /// manifest lists them in `permissions.env`. No extension gets the token of the driver
-    /// protocol.
+    /// Environment variables, such as provider API keys, that are passed to an extension only if
+    /// its manifest lists them in `permissions.env`. The RPC token is never passed to an extension
+    /// and need not be listed.
     pub secrets: Vec<String>,
     /// The permissions that the kernel can enforce. Default: the result of probing it.
     pub support: Support,
-    /// Refuse to start an extension whose permissions cannot be fully enforced.
+    /// Whether to refuse to start an extension whose permissions cannot be fully enforced.
     pub strict_permissions: bool,
     /// Whether there is a user to interact with. Without one, calling a tool that interacts with
     /// the user is an error.
@@ -72,7 +72,7 @@ pub struct HostConfig {
 }
 
 impl HostConfig {
-    /// A configuration with the protocol's limits and no hooks. `ack` describes the host to
+    /// Creates a configuration with the protocol's limits and no hooks. `ack` describes the host to
     /// extensions.
     pub fn new(ack: HelloAck) -> Self {
         Self {
@@ -108,11 +108,11 @@ pub enum HostError {
     Denied {
         /// The extension.
         extension: String,
-        /// What it may not do, and which permission would allow it.
+        /// What it is not allowed to do, and which permission would allow it.
         why: String,
     },
     /// The user declined the call.
-    #[error("the user declined this call of `{0}`")]
+    #[error("the user declined this call to `{0}`")]
     Declined(String),
     /// The extension did not answer, or its answer is invalid.
     #[error("{extension}: {error}")]
@@ -184,7 +184,7 @@ impl Host {
         })))
     }
 
-    /// Sets the agent, which runs the tool calls of extensions. Must be called before any extension
+    /// Sets the agent, which runs the extensions' tool calls. Must be called before any extension
     /// starts.
     #[cfg(feature = "agent")]
     pub(crate) fn attach(&self, agent: &Arc<crate::agent::Agent>) {
@@ -201,8 +201,8 @@ impl Host {
         self.0.registry.subscribe()
     }
 
-    /// Runs a slash command of an extension. Dropping the future cancels the request; a late answer
-    /// is ignored.
+    /// Runs an extension's slash command. Dropping the future cancels the request; a late answer is
+    /// ignored.
     pub async fn command(&self, name: &str, args: &str) -> Result<CommandResponse, HostError> {
         self.members().await;
         let registry = self.registry();
@@ -220,8 +220,8 @@ impl Host {
         Ok(answer)
     }
 
-    /// Starts a session. `session_start` is the first event of every extension, including those
-    /// that become ready later.
+    /// Starts a session. `session_start` is the first event that every extension receives,
+    /// including those that become ready later.
     pub fn start_session(&self) {
         self.0.shared.in_session.store(true, Ordering::SeqCst);
         self.send_event(&SessionStart::default().into());
@@ -297,7 +297,7 @@ impl Host {
         sent.map_err(|error| HostError::of(extension, error))
     }
 
-    /// Changes what `hello_ack` says about the host, such as the model or the directory. Applies to
+    /// Changes the host information in `hello_ack`, such as the model or the directory. Applies to
     /// extensions started from now on.
     pub fn set_ack(&self, ack: HelloAck) {
         *self.0.shared.ack.lock() = ack;

@@ -1,9 +1,9 @@
 //! Hosts zot extensions: discovers and starts them, speaks the protocol with them, runs their
 //! interceptor chains, and stops them together with every process they started.
 //!
-//! For programs that want to be extended by other programs, in any language. The feature `agent`,
-//! on by default, adds the agent that the extensions extend, as a library: `Runtime`. Without it,
-//! this crate is only the extension host.
+//! It is for programs that can be extended by other programs, written in any language. The feature
+//! `agent`, on by default, adds the agent that the extensions extend, as a library: `Runtime`.
+//! Without it, this crate is only the extension host.
 //!
 //! ```
 //! use zot_host::{Host, HostConfig, extension::{Launch, discover::{Search, TrustProject, discover}}, home::Home};
@@ -54,12 +54,12 @@
 //! extensions in parallel with every process they started, daemons included. To also stop processes
 //! that removed every marker of their tree, a program makes itself a subreaper
 //! ([`zot_process::Subreaper`]). That setting affects the whole process, so the library does not
-//! make it.
+//! enable it.
 //!
 //! # Requests
 //!
 //! [`Host::command`] and [`Host::tool`] send a request to one extension. Every request has a
-//! deadline, fails at once when the extension exits, and is cancelled by dropping its future.
+//! deadline, fails immediately when the extension exits, and is cancelled by dropping its future.
 //! [`Host::run_tool`] makes a complete tool call, with its events and the interceptors before and
 //! after it.
 //!
@@ -70,14 +70,14 @@
 //! and the first one that blocks ends the chain. The
 //! [`ChainOutcome`](extension::chain::ChainOutcome) contains the final event, or which extension
 //! blocked it and why, and a record of each interceptor. An interceptor that is slow, broken or
-//! gone has failed. Its manifest decides whether the event passes in that case; the user may make
-//! that stricter ([`HostConfig::settings`]).
+//! gone counts as failed. Its manifest decides whether the event passes in that case; the user can
+//! make that stricter ([`HostConfig::settings`]).
 //!
 //! # Callbacks
 //!
-//! Notes, panels, prompts and tool calls from extensions go to the program's [`Hooks`]. Changes of
-//! commands and tools go to [`Host::changes`]. An optional [`Tap`](extension::connection::Tap) sees
-//! every line in both directions.
+//! Notes, panels, prompts and tool calls from extensions go to the program's [`Hooks`]. Changes to
+//! commands and tools are published by [`Host::changes`]. An optional
+//! [`Tap`](extension::connection::Tap) sees every line in both directions.
 //!
 //! # Permissions
 //!
@@ -87,14 +87,14 @@
 //! [`HostConfig::strict_permissions`] refuses to start an extension whose permissions cannot be
 //! enforced. [`HostConfig::secrets`] are withheld from all extensions.
 //!
-//! # How a frame travels
+//! # How a frame is processed
 //!
 //! [`extension::wire`] splits bytes into lines and does not know about frames.
 //! [`extension::connection`] validates each line against its schema, decodes it, and finds the
-//! request that it answers; it is the only module that knows ids. The
+//! request that it answers; it is the only module that handles request ids. The
 //! [`Registry`](extension::Registry) lists which extension provides which command or tool; it is
-//! immutable and replaced as a whole. A chain of interceptors ([`extension::chain`]) asks one after
-//! the other in load order, and a pure function ([`extension::fold`]) applies their answers to the
+//! immutable and replaced as a whole. [`extension::chain`] asks the interceptors one after the
+//! other in load order, and a pure function ([`extension::fold`]) applies their answers to the
 //! event.
 
 #![warn(missing_docs)]

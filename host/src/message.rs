@@ -78,7 +78,7 @@ impl Message {
         text_of(&self.content)
     }
 
-    /// A message with one text block.
+    /// Creates a message with one text block.
     pub(crate) fn of_text(role: Role, text: impl Into<String>, time: impl Into<String>) -> Self {
         Self {
             role,
@@ -136,7 +136,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// The message as drivers see it: images by their size, and without reasoning.
+/// Converts a message for drivers: images are replaced by their sizes, and reasoning is omitted.
 impl From<&Message> for rpc::Message {
     fn from(message: &Message) -> Self {
         let role = match message.role {
@@ -148,7 +148,7 @@ impl From<&Message> for rpc::Message {
     }
 }
 
-/// Converts blocks to what drivers see.
+/// Converts blocks to the form that drivers receive.
 pub fn shown(blocks: &[Block]) -> Vec<rpc::Block> {
     blocks
         .iter()
@@ -173,7 +173,7 @@ pub fn shown(blocks: &[Block]) -> Vec<rpc::Block> {
         .collect()
 }
 
-/// Converts a tool's content to what drivers see.
+/// Converts a tool's content to the form that drivers receive.
 pub fn shown_content(content: &[Content]) -> Vec<rpc::Block> {
     content
         .iter()

@@ -89,7 +89,7 @@ pub enum Delta {
         /// The piece.
         delta: String,
     },
-    /// A tool call is complete. At least one piece of arguments came before; a call without
+    /// A tool call is complete. At least one piece of arguments comes before it; a call without
     /// arguments has `{}`. The pieces may be invalid JSON, which the agent reports to the model.
     ToolEnd {
         /// The id of the call.
@@ -105,17 +105,17 @@ pub enum Delta {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Deserialize)]
 #[serde(deny_unknown_fields, default)]
 pub struct Tokens {
-    /// Sent, and not read from the cache.
+    /// Input tokens that were not read from the cache.
     pub input: u64,
-    /// Received.
+    /// Output tokens.
     pub output: u64,
-    /// Read from the provider's cache.
+    /// Input tokens read from the provider's cache.
     pub cache_read: u64,
-    /// Written to the provider's cache.
+    /// Input tokens written to the provider's cache.
     pub cache_write: u64,
 }
 
-/// Error of a provider. The texts never contain a key.
+/// An error from a provider. Messages never contain an API key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum ProviderError {

@@ -92,7 +92,7 @@ impl EventStream {
         self.0.recv().await
     }
 
-    /// Returns the next event if it is already there.
+    /// Returns the next event if it is already available.
     pub fn ready(&mut self) -> Option<rpc::Event> {
         self.0.try_recv().ok()
     }
@@ -152,7 +152,7 @@ impl Runtime {
         agent.report_write_error(written);
     }
 
-    /// Makes the tools store long outputs in the folder of this session.
+    /// Makes the tools store long output in this session's folder.
     fn use_scratch(&self, session: &str) {
         let agent = &self.0.agent;
         let scratch = agent.config.home.scratch_of(session);
@@ -186,7 +186,7 @@ impl Runtime {
         })
     }
 
-    /// Replaces the transcript with a summary of it.
+    /// Replaces the transcript with a summary.
     pub fn compact(&self) -> Result<EventStream, Busy> {
         self.begin(|agent, events, cancel| async move {
             agent.compact(&events, &cancel).await;

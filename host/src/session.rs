@@ -22,7 +22,8 @@
 //! # The file
 //!
 //! `$ZOT_HOME/sessions/<hash of the working directory>/<time>-<id>.jsonl`, mode 0600 in a directory
-//! of mode 0700. JSON Lines: every line is an object with a `type`, the head first.
+//! of mode 0700. The format is JSON Lines: every line is an object with a `type`, and the head
+//! comes first.
 //!
 //! | `type` | fields | |
 //! |---|---|---|
@@ -34,27 +35,27 @@
 //! | `model` | `provider`, `model`, `time` | the model changes |
 //!
 //! Times are RFC 3339. Every line except the head ends with `n`, the number of messages up to it,
-//! so that a listing finds it without reading the rest. A line with an unknown `type` or unknown
-//! content comes from a newer version: it is kept, skipped and reported. A head with a higher
-//! `version` is not opened at all.
+//! so that listing sessions does not require reading the rest. A line with an unknown `type` or
+//! unknown content comes from a newer version: it is kept, skipped and reported. A head with a
+//! higher `version` is not opened at all.
 //!
 //! # Guarantees
 //!
-//! - A line is in the file when [`Session::append`] returns, in one write, so it survives any end
-//!   of the process. [`Session::sync`] makes it survive a power failure.
+//! - A line is in the file when [`Session::append`] returns, in one write, so it survives even if
+//!   the process is killed. [`Session::sync`] makes it survive a power failure.
 //! - Two processes never write to one file: the writer holds a lock, and a second writer gets
 //!   [`SessionError::Busy`] with the process id. Reading and listing need no lock.
 //! - An incomplete last line is moved to `<file>.torn`. If the head or a line in the middle is
 //!   damaged, the original file is copied to `<file>.bad`, and the session continues with all
 //!   readable lines. If nothing is readable, a new session begins. A [`Notice`] reports each case.
-//! - A loaded transcript is valid for providers: calls without results get cancelled ones. They
-//!   exist only in memory; the file keeps what happened.
+//! - A loaded transcript is valid for providers: tool calls without results are given cancelled
+//!   results. These exist only in memory; the file records what happened.
 //! - A full disk is reported once ([`SessionError::Full`]). The lines wait in memory until a write
 //!   succeeds, and no partial line stays in the file.
-//! - Only messages are written. Credentials never are.
+//! - Only messages are written, never credentials.
 //!
-//! All functions block for the duration of a small write, and [`Session::sync`] until the disk has
-//! synced.
+//! All functions block for the duration of a small write. [`Session::sync`] blocks until the disk
+//! has synced.
 
 mod contents;
 mod error;
@@ -91,7 +92,7 @@ const TITLE_CHARS: usize = 100;
 #[derive(Debug)]
 pub struct Session {
     id: String,
-    /// `None` if nothing is stored.
+    /// `None` if the session is not stored.
     writer: Option<Writer>,
     messages: u64,
     title: Option<String>,
@@ -112,12 +113,13 @@ impl Session {
         &self.id
     }
 
-    /// The path of its file, which is created with the first message; `None` if nothing is stored.
+    /// The path of its file, which is created with the first message; `None` if the session is not
+    /// stored.
     pub fn path(&self) -> Option<&Path> {
         self.writer.as_ref().map(Writer::path)
     }
 
-    /// Reports whether nothing is stored.
+    /// Reports whether the session is not stored.
     pub fn is_off(&self) -> bool {
         self.writer.is_none()
     }
@@ -195,16 +197,16 @@ impl Session {
         })
     }
 
-    /// Syncs everything to disk, at the end of each prompt. Retries what could not be written
-    /// before.
+    /// Syncs everything to disk. Called at the end of each prompt. Retries earlier writes that
+    /// failed.
     pub fn sync(&mut self) -> Result<Written, SessionError> {
         let (written, unsynced) = self.flush()?;
         unsynced.sync()?;
         Ok(written)
     }
 
-    /// Writes what could not be written before. Returns the rest of the sync, which can run while
-    /// the session is written to.
+    /// Retries earlier writes that failed. Returns the unsynced data, which can be synced while the
+    /// session is being written to.
     pub fn flush(&mut self) -> Result<(Written, Unsynced), SessionError> {
         match &mut self.writer {
             Some(writer) => writer.flush_all(),

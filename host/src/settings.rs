@@ -1,5 +1,5 @@
-//! The user's configuration. Reading reports what is invalid; writing leaves everything else in the
-//! file alone.
+//! The user's configuration. Reading reports invalid fields; writing leaves the rest of the file
+//! unchanged.
 
 use std::{
     fs::{self, OpenOptions, TryLockError},
@@ -27,10 +27,10 @@ use crate::{
 /// The size limit of `config.json`.
 const MAX_BYTES: usize = 4 * 1024 * 1024;
 
-/// How long to wait for another process that writes the file.
+/// How long to wait for another process that is writing the file.
 const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 
-/// The configuration, and what to report to the user about it.
+/// The configuration, and the problems found in it.
 #[derive(Debug, Default)]
 #[non_exhaustive]
 pub struct Settings {
@@ -80,7 +80,7 @@ pub enum SettingsNotice {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
-    /// Another process holds the lock for too long.
+    /// Another process has held the lock for too long.
     #[error("`{}` is locked by another process\nhint: try again", .0.display())]
     Busy(PathBuf),
     /// The file is not a valid configuration, and is left for the user to fix.
@@ -97,7 +97,7 @@ pub enum SettingsError {
 }
 
 impl Settings {
-    /// Reads the configuration. A missing file has the defaults.
+    /// Reads the configuration. If the file is missing, returns the defaults.
     pub fn load(home: &Home) -> Self {
         let path = home.config();
         let bytes = match read_own(&path, MAX_BYTES) {

@@ -27,13 +27,13 @@
 //! # The jail
 //!
 //! In the jail, `read`, `write` and `edit` can only access files below the working directory, even
-//! if symlinks are changed while they run. They can also read what a result may refer to: the
-//! session's scratch folder and the folders of skills. The kernel lets `bash` write only to the
-//! working directory and a folder for temporary files, and read only what the other tools can read,
-//! the system and the programs on `PATH`. `bash` has no network, because a socket is a way out (to
-//! Docker, to the session bus). If the kernel cannot enforce that, `bash` is refused. A hard link
-//! in the working directory to a file outside can be read; writing to it replaces the link and
-//! leaves the file alone.
+//! if symlinks are changed while they run. They can also read the folders that a result may refer
+//! to: the session's scratch folder and the skills' folders. The kernel lets `bash` write only to
+//! the working directory and a folder for temporary files, and read only what the other tools can
+//! read, system files and the programs on `PATH`. `bash` has no network, because a socket is a way
+//! out of the jail (for example, through Docker or the session bus). If the kernel cannot enforce
+//! that, `bash` is refused. A hard link in the working directory to a file outside can be read;
+//! writing to it replaces the link and leaves the file outside unchanged.
 
 mod args;
 mod bash;
@@ -80,9 +80,10 @@ pub const NAMES: [&str; 5] = [read::NAME, write::NAME, edit::NAME, bash::NAME, s
 pub struct ToolboxConfig {
     /// The working directory.
     pub cwd: PathBuf,
-    /// The folder for long outputs, at most 64 MiB, and, in the jail, for the temporary files of a
-    /// command, which are removed when it ends. Created when needed, accessible only to its owner.
-    /// The transcript refers to the outputs, so each session has its own folder.
+    /// The folder for long outputs, at most 64 MiB in total, and for the temporary files of jailed
+    /// commands, which are removed when the command ends. It is created when needed, and only its
+    /// owner can access it. The transcript refers to the outputs, so each session has its own
+    /// folder.
     pub scratch: PathBuf,
     /// Starts the commands.
     pub spawner: Spawner,
@@ -90,8 +91,8 @@ pub struct ToolboxConfig {
     pub skills: Skills,
     /// Whether the jail is on from the start. Default: no.
     pub jail: bool,
-    /// Environment variables that no command gets: the provider API keys. The token of a driver is
-    /// never passed on.
+    /// Environment variables to withhold from commands: the provider API keys. The RPC token is
+    /// always withheld and need not be listed.
     pub secrets: Vec<String>,
     /// What the kernel can enforce. Default: [`Support::probe`].
     pub support: Support,
@@ -100,14 +101,14 @@ pub struct ToolboxConfig {
     pub jail_net: Net,
     /// Additional paths that can be read in the jail.
     pub jail_readable: Vec<PathBuf>,
-    /// The timeout of a command that sets none. Default: 120 s.
+    /// The timeout of a command that does not set one. Default: 120 s.
     pub timeout: Duration,
     /// The longest timeout a command can set. Default: 600 s.
     pub max_timeout: Duration,
 }
 
 impl ToolboxConfig {
-    /// A configuration with the defaults.
+    /// Creates a configuration with the defaults.
     pub fn new(cwd: impl Into<PathBuf>, scratch: impl Into<PathBuf>, spawner: Spawner) -> Self {
         Self {
             cwd: cwd.into(),
@@ -139,8 +140,8 @@ pub struct Toolbox {
 const READS: usize = 2;
 
 impl Toolbox {
-    /// Fails if the jail is on and the working directory cannot be opened, or if a relative path
-    /// cannot be made absolute.
+    /// Creates a toolbox. Fails if the jail is on and the working directory cannot be opened, or if
+    /// a relative path cannot be made absolute.
     pub fn new(config: ToolboxConfig) -> io::Result<Self> {
         let scratch = std::path::absolute(config.scratch)?;
         let skills = config.skills.iter().filter_map(Skill::folder);
@@ -182,7 +183,7 @@ impl Toolbox {
     pub fn set_jail(&self, jailed: bool) -> io::Result<()> {
         if jailed {
             // A folder that does not exist when the jail is turned on cannot be read later. If it
-            // cannot be created, the jail is turned on all the same.
+            // cannot be created, the jail is turned on anyway.
             let _ = self.shell.scratch().make();
         }
         self.workspace.set_jail(jailed)
@@ -250,7 +251,7 @@ impl Toolbox {
         })
     }
 
-    /// Fails if the arguments are invalid.
+    /// Runs the built-in tool `name`. Fails if the arguments are invalid.
     async fn run_named(
         &self,
         name: &str,
@@ -261,7 +262,7 @@ impl Toolbox {
         Ok(match name {
             read::NAME => {
                 let args = parse(name, args)?;
-                // Also stops the read when the future is dropped.
+                // This also stops the read when the future is dropped.
                 let stop = cancel.child_token();
                 let _stops = stop.clone().drop_guard();
                 let reading = async {

@@ -1,8 +1,8 @@
-//! Reads files that someone else controls, such as those of a cloned repository.
+//! Reads files that someone else controls, such as the files in a cloned repository.
 //!
-//! zot opens every file that it reads on its own below the working directory through this module.
-//! Symlinks cannot lead out of the root, only regular files are read, opening never blocks, and
-//! every read has a size limit.
+//! Whenever zot itself (rather than a tool) reads a file below the working directory, it uses this
+//! module. Symlinks cannot lead out of the root, only regular files are read, opening never blocks,
+//! and every read has a size limit.
 
 pub(crate) mod beneath;
 
@@ -144,7 +144,7 @@ fn open_regular_in(root: Option<&Path>, path: &Path, flags: OFlags) -> io::Resul
         Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => return Ok(None),
         opened => File::from(opened?),
     };
-    // Check the opened file, since the path may name something else by now.
+    // Check the opened file, since the path may refer to something else by now.
     Ok(file.metadata()?.is_file().then_some(file))
 }
 

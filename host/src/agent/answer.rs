@@ -12,9 +12,9 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     blocks: Vec<Block>,
-    /// Tool calls that have begun and are not complete.
+    /// Tool calls that have started but are not complete yet.
     open: Vec<OpenCall>,
-    /// Calls with invalid arguments, and the reason.
+    /// Tool calls with invalid arguments, each with the reason.
     pub(super) malformed: Vec<(ToolId, String)>,
     pub(super) tokens: Tokens,
     pub(super) stop: Option<StopReason>,
@@ -25,7 +25,7 @@ struct OpenCall {
     id: ToolId,
     name: String,
     args: String,
-    /// The arguments exceed the limit, and the rest is dropped.
+    /// Whether the arguments exceed the size limit. The rest is dropped.
     too_large: bool,
 }
 
@@ -133,7 +133,7 @@ impl Answer {
         })
     }
 
-    /// Reports whether it calls a tool, or has begun to.
+    /// Reports whether the answer contains a tool call, complete or not.
     pub(super) fn calls(&self) -> bool {
         let call = |block: &Block| matches!(block, Block::ToolCall { .. });
         !self.open.is_empty() || self.blocks.iter().any(call)
@@ -150,7 +150,7 @@ impl Answer {
     }
 }
 
-/// Parses arguments. An empty text means no arguments.
+/// Parses the arguments of a tool call. Empty text means no arguments.
 fn read_args(text: &str) -> Result<Object, String> {
     if text.trim().is_empty() {
         return Ok(Object::new());
@@ -165,7 +165,8 @@ fn read_args(text: &str) -> Result<Object, String> {
         Ok(Value::Object(args)) => Ok(args),
         Ok(_) => Err("arguments must be a JSON object".to_owned()),
         Err(mut refusal) => {
-            // Arguments are not a frame, whatever their `type`.
+            // Arguments are not a frame, even if they have a `type`, so the error must not mention
+            // one.
             refusal.frame_type = None;
             Err(format!("invalid arguments: {refusal}"))
         }
@@ -186,7 +187,7 @@ mod tests {
         (answer, events)
     }
 
-    /// A call of `read` with its arguments in these pieces.
+    /// Returns the deltas of a `read` call whose arguments arrive in these pieces.
     fn call<'p>(pieces: impl IntoIterator<Item = &'p str>) -> impl Iterator<Item = Delta> {
         let id = || ToolId::from("t1");
         let start = Delta::ToolStart {

@@ -10,20 +10,20 @@ use crate::{
     message::{Message, Role},
 };
 
-/// The request to the model.
+/// The request for a summary.
 const ASK: &str = "\
 Summarise our conversation so far for yourself: this summary is all you will have to continue with. Keep what the user asked for and \
 decided, the files that matter and what was changed in them, what was tried and how it went, what is still open, and the next step. \
 Leave out what is settled and what you can read again. Do not call tools.";
 
-/// The introduction of the summary.
+/// The line that introduces the summary in the transcript.
 const INTRODUCTION: &str = "Summary of the conversation so far:";
 
-/// Why there is no summary.
+/// Why no summary was created.
 enum NoSummary {
-    /// zot or an interceptor refused.
+    /// zot or an interceptor refused the request.
     Refused(String),
-    /// The provider failed, with its message.
+    /// The provider failed with this message.
     Failed(String),
 }
 
@@ -43,8 +43,8 @@ impl Agent {
         self.sync().await;
     }
 
-    /// Compacts the transcript if the context window is nearly full. On failure it leaves the
-    /// transcript alone, and the provider may then reject the request.
+    /// Compacts the transcript if the context window is nearly full. If that fails, the transcript
+    /// is unchanged, and the provider may reject the next request.
     pub(super) async fn make_room(&self, events: &Events, cancel: &CancellationToken) {
         if !self.state.lock().await.is_full() {
             return;

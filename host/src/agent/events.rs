@@ -8,7 +8,7 @@ use zot_protocol::rpc;
 #[derive(Debug, Clone)]
 pub(crate) struct Events(mpsc::Sender<rpc::Event>);
 
-/// How many unread events the channel holds.
+/// The maximum number of unread events in the channel.
 const CAPACITY: usize = 64;
 
 impl Events {

@@ -10,8 +10,8 @@ use crate::{
     session::{Opened, Session, SessionError, Written},
 };
 
-/// Fill level at which the transcript is compacted automatically. The rest is room for an answer
-/// and tool output.
+/// Percentage of the context window at which the transcript is compacted automatically. The rest is
+/// reserved for an answer and tool output.
 const FULL_PERCENT: u64 = 85;
 
 /// The mutable state of an agent.
@@ -24,7 +24,7 @@ pub(crate) struct State {
     /// The system prompt as the interceptors left it; `None` if it has to be rebuilt.
     pub(crate) system: Option<String>,
     pub(crate) usage: rpc::Usage,
-    /// Tokens in the transcript, as the provider last counted them or as estimated.
+    /// Tokens in the transcript: the provider's last count, or an estimate.
     pub(crate) used: u64,
 }
 
@@ -100,7 +100,7 @@ impl State {
     }
 }
 
-/// Estimates tokens at four bytes each.
+/// Estimates the number of tokens, at four bytes per token.
 fn estimate(transcript: &[Message]) -> u64 {
     transcript.iter().map(Message::bytes).sum::<usize>() as u64 / 4
 }

@@ -2,7 +2,7 @@
 
 use crate::{RuntimeConfig, context_files::ContextFile, tool::Skills};
 
-/// The built-in text.
+/// The default system prompt.
 const BUILT_IN: &str = "\
 You are zot, a coding agent in the user's terminal. You work in their project with the tools you have.
 
@@ -12,7 +12,7 @@ You are zot, a coding agent in the user's terminal. You work in their project wi
 - When a tool call is refused, the reason comes from the user's side: follow it, and do not work around it.
 - Say in a few plain sentences what you did. Do not repeat code that the user can see.";
 
-/// Builds the prompt. `today` is the date: `2026-11-16`.
+/// Builds the system prompt. `today` is the current date, such as `2026-11-16`.
 pub(super) fn system_prompt(
     config: &RuntimeConfig,
     context: &[ContextFile],

@@ -1,5 +1,5 @@
-//! The tool calls of an answer and those that extensions make: which tools there are, and what the
-//! driver, the transcript and the session file get of each call.
+//! Runs the tool calls of the model and of extensions: finds each tool, and reports the call and
+//! its result to the driver, the transcript and the session file.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -17,9 +17,10 @@ use crate::{
     tool::{self, Toolbox},
 };
 
-/// How many lines of progress may wait; further ones are dropped.
+/// The maximum number of unsent progress lines. Further lines are dropped.
 const PROGRESS: usize = 16;
-/// Larger arguments of an extension's call are not stored in the session file.
+/// The maximum size, in bytes, of the arguments of an extension's call in the session file. Larger
+/// arguments are not stored.
 const KEPT_ARGS: usize = 4 * 1024;
 
 /// The built-in tools.
@@ -33,7 +34,7 @@ impl Executor for BuiltinTools<'_> {
         progress: Progress<'e>,
     ) -> Running<'e, ToolOutcome> {
         Box::pin(async move {
-            // A tool that is cancelled ends everything it has started before it returns.
+            // A cancelled tool stops everything it has started before it returns.
             let running = self.0.run(chain.tool(), args, progress, chain.token());
             running
                 .await
@@ -42,10 +43,10 @@ impl Executor for BuiltinTools<'_> {
     }
 }
 
-/// Reports a tool call of the model to the driver.
+/// Reports one of the model's tool calls to the driver.
 struct ModelCall<'e> {
     events: &'e Events,
-    /// The event of the call, until the driver has it.
+    /// The event for the call; `None` once it has been sent to the driver.
     event: Option<rpc::ToolCall>,
     lines: mpsc::Sender<String>,
     count: &'e AtomicU64,
@@ -60,12 +61,12 @@ impl Watcher for ModelCall<'_> {
 
     fn progress(&mut self, line: String) {
         self.count.fetch_add(1, Ordering::Relaxed);
-        // Lines are for a person to read: those that come too fast can be dropped.
+        // Progress lines are for people to read, so lines that arrive too fast can be dropped.
         let _ = self.lines.try_send(line);
     }
 }
 
-/// Remembers the arguments of an extension's call that was executed.
+/// Stores the arguments of an extension's call that was executed.
 #[derive(Default)]
 struct Executed(Option<Object>);
 
@@ -76,8 +77,8 @@ impl Watcher for Executed {
 }
 
 impl Agent {
-    /// Announces all calls of a message, ends the model's turn, and runs them in order. Each call gets
-    /// a result in the transcript, whatever happens.
+    /// Announces all tool calls of a message, ends the model's turn, and runs the calls in order.
+    /// Every call has a result in the transcript, whatever happens.
     pub(super) async fn run_calls(
         &self,
         calls: &[rpc::ToolCall],
@@ -85,7 +86,7 @@ impl Agent {
         events: &Events,
         cancel: &CancellationToken,
     ) {
-        // Drivers see no arguments that an interceptor may change before it was asked.
+        // Drivers do not see arguments until the interceptors that may change them have been asked.
         let held = self.host.intercepts(&InterceptName::ToolCall);
         let mut invocations = Vec::with_capacity(calls.len());
         for call in calls {
@@ -109,7 +110,7 @@ impl Agent {
             if let Some(event) = event {
                 events.send(event).await;
             }
-            // Saved before it is shown, so that everything the user saw survives a crash.
+            // Save the result before it is shown, so that everything the user saw survives a crash.
             let result = Block::ToolResult {
                 call_id: call.id.clone(),
                 is_error: outcome.is_error,
@@ -127,7 +128,8 @@ impl Agent {
         }
     }
 
-    /// Runs a call and forwards its progress. Takes `event` when the driver has it.
+    /// Runs a call and forwards its progress. `event` is `None` afterwards if it was sent to the
+    /// driver.
     async fn run_call(
         &self,
         call: &rpc::ToolCall,
@@ -151,7 +153,7 @@ impl Agent {
         };
         let forwarding = async {
             while let Some(line) = lines.recv().await {
-                // The lines are part of a result that an interceptor may change.
+                // The lines are part of a result that an interceptor may still change.
                 let text = if self.host.intercepts(&InterceptName::ToolResult) {
                     lines_so_far(count.load(Ordering::Relaxed))
                 } else {
@@ -167,7 +169,7 @@ impl Agent {
         outcome
     }
 
-    /// What runs the tool; `None` if this session has no such tool.
+    /// Returns the executor of a tool, or `None` if this session has no such tool.
     fn executor(&self, tool: &str) -> Option<Box<dyn Executor + '_>> {
         if !self.config.tools.has(tool) {
             return None;
@@ -179,7 +181,7 @@ impl Agent {
         })
     }
 
-    /// Runs a call that an extension makes, with every tool that the model has.
+    /// Runs a tool call from an extension, which can call every tool that the model can.
     pub(crate) async fn run_nested(&self, chain: CallChain, args: Object) -> ToolOutcome {
         let id = self.host.next_call_id();
         let executor = self.executor(chain.tool());

@@ -31,7 +31,7 @@ pub struct Prompt {
 }
 
 impl Prompt {
-    /// A text without images.
+    /// Creates a prompt without images.
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
@@ -76,7 +76,7 @@ impl Agent {
         };
         let text = match asked.result {
             Ok(Intercept::UserMessage(message)) => message.text,
-            Ok(_) => unreachable!("a chain keeps the kind of its event"),
+            Ok(_) => unreachable!("a chain does not change the type of its event"),
             Err(block) => {
                 events.send(rpc::Error::new(block.reason)).await;
                 return false;
@@ -154,13 +154,13 @@ impl Agent {
         }
     }
 
-    /// Asks the interceptors of the turn, and those of the system prompt if it has to be rebuilt.
+    /// Asks the `turn_start` interceptors, and those of the system prompt if it has to be rebuilt.
     async fn may_begin(&self, step: u32) -> Result<(), String> {
         self.may_call_model(step, TurnPurpose::Prompt).await?;
         self.prepare_system_prompt().await
     }
 
-    /// Asks the `turn_start` interceptors, which can block any model call. `Err` holds the reason.
+    /// Asks the `turn_start` interceptors, which can block any model call. `Err` is the reason.
     pub(super) async fn may_call_model(
         &self,
         step: u32,
@@ -172,7 +172,8 @@ impl Agent {
         asked.result.map(drop).map_err(|block| block.reason)
     }
 
-    /// Calls the model and streams its answer, except for what an interceptor may still change.
+    /// Calls the model and streams its answer, except for the parts that an interceptor may still
+    /// change.
     async fn ask(&self, events: &Events, cancel: &CancellationToken) -> Ended {
         let held = self.host.intercepts(&InterceptName::AssistantMessage);
         let args_held = self.host.intercepts(&InterceptName::ToolCall);
@@ -225,7 +226,7 @@ impl Agent {
                 shown(answer.blocks())
             }
             Some(visible) => {
-                // Send text that was held back in one piece, as the interceptors left it.
+                // Text that was held back is sent in one piece, as the interceptors left it.
                 if held && !visible.is_empty() {
                     events.send(rpc::TextDelta::new(&visible)).await;
                 }
@@ -256,7 +257,8 @@ impl Agent {
         !cancel.is_cancelled()
     }
 
-    /// Returns the text to show instead of the answer's own, or `None` if nothing intercepts it.
+    /// Returns the text to show instead of the answer's text, or `None` if no extension intercepts
+    /// it.
     async fn visible(&self, answer: &Answer, held: bool) -> Option<String> {
         if !held && !self.host.intercepts(&InterceptName::AssistantMessage) {
             return None;
@@ -269,14 +271,14 @@ impl Agent {
         Some(visible)
     }
 
-    /// Passes a text from the model or its provider through the `assistant_message` interceptors.
-    /// Returns the text they leave, or the reason of the one that blocks it. Nothing of it may be
-    /// shown or stored before.
+    /// Passes text from the model or its provider through the `assistant_message` interceptors.
+    /// Returns the resulting text, or the reason given by the interceptor that blocked it. No part
+    /// of the text may be shown or stored before that.
     pub(super) async fn reviewed(&self, text: String) -> Result<String, String> {
         let asked = AssistantMessageIntercept::new(text);
         match self.host.intercept(asked.into()).await.result {
             Ok(Intercept::AssistantMessage(message)) => Ok(message.text),
-            Ok(_) => unreachable!("a chain keeps the kind of its event"),
+            Ok(_) => unreachable!("a chain does not change the type of its event"),
             Err(block) => Err(block.reason),
         }
     }
@@ -345,7 +347,7 @@ fn replaced(blocks: &[Block], visible: &str) -> Vec<Block> {
     let mut content = Vec::new();
     for block in blocks {
         match block {
-            // Put all of it where the first text block was.
+            // Put all of the text where the first text block was.
             Block::Text { .. } => content.extend(visible.take().map(|text| Block::Text {
                 text: text.to_owned(),
             })),

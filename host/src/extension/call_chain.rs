@@ -1,4 +1,5 @@
-//! Nested tool calls: who called which tool, how deep, and what a cancellation cancels.
+//! Nested tool calls: who called which tool, how deep the calls are nested, and which calls a
+//! cancellation affects.
 
 use std::sync::Arc;
 
@@ -39,7 +40,7 @@ struct CallNode {
     caller: Option<Caller>,
     parent: Option<CallChain>,
     cancelled: CancellationToken,
-    /// The parent of the tokens of nested calls: cancelled with this call, and when it has its
+    /// The parent of the nested calls' tokens. Cancelled when this call is cancelled or has its
     /// result.
     nested: CancellationToken,
 }
@@ -51,30 +52,31 @@ pub enum ChainRefused {
     /// Too many nested calls.
     #[error("tool calls cannot be nested more than {0} deep")]
     TooDeep(usize),
-    /// The chain already contains a call of this tool.
+    /// The chain already contains a call to this tool.
     #[error("`{0}` is already running further up the call chain")]
     Repeated(String),
 }
 
 impl CallChain {
-    /// A call of `tool` by the model or the embedding program.
+    /// Creates a call to `tool` by the model or the embedding program.
     pub fn new(tool: impl Into<String>) -> Self {
         Self::with(tool.into(), None, None, CancellationToken::new())
     }
 
-    /// A call of `tool` by the model that `cancel` cancels.
+    /// Creates a call to `tool` by the model. Cancelling `cancel` cancels the call.
     #[cfg(feature = "agent")]
     pub(crate) fn cancelled_by(tool: &str, cancel: &CancellationToken) -> Self {
         Self::with(tool.to_owned(), None, None, cancel.child_token())
     }
 
-    /// A call of `tool` by an extension, not nested in another call.
+    /// Creates a call to `tool` by an extension, not nested in another call.
     pub(crate) fn by(caller: &Caller, tool: impl Into<String>) -> Self {
         let token = CancellationToken::new();
         Self::with(tool.into(), Some(caller.clone()), None, token)
     }
 
-    /// A call of `tool` by an extension, nested in this one. At most `depth` calls can be nested.
+    /// Creates a call to `tool` by an extension, nested in this one. At most `depth` calls can be
+    /// nested.
     pub(crate) fn call(
         &self,
         caller: &Caller,
@@ -126,7 +128,7 @@ impl CallChain {
         }
     }
 
-    /// The tools of the chain, starting with the innermost call.
+    /// Returns the tools of the chain, starting with the innermost call.
     fn tools(&self) -> impl Iterator<Item = &str> {
         std::iter::successors(Some(self), |chain| chain.0.parent.as_ref()).map(Self::tool)
     }
@@ -136,13 +138,13 @@ impl CallChain {
         self.0.cancelled.cancel();
     }
 
-    /// Cancels the calls nested in this one, which has its result.
+    /// Cancels the calls nested in this one. Called once this call has its result.
     pub(crate) fn close(&self) {
         self.0.nested.cancel();
     }
 
-    /// Reports whether the call or one that it is nested in has been cancelled, or the latter has
-    /// its result.
+    /// Reports whether the call has been cancelled, or a call that it is nested in has been
+    /// cancelled or has its result.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.is_cancelled()
     }

@@ -7,7 +7,7 @@ use zot_protocol::{Intercept, InterceptName, OnFailure, Tagged};
 
 use super::fold::{Blocked, Failure, Fold, InterceptAnswer, Rights, Verdict};
 
-/// An interceptor of an event: an extension, or a stand-in in a test.
+/// An interceptor of an event: an extension, or a fake one in a test.
 #[expect(unused_variables, reason = "the defaults are the same for all events")]
 pub trait Interceptor {
     /// Its name.
@@ -30,8 +30,9 @@ pub trait Interceptor {
     /// How long it may take, including the time to write the request.
     fn deadline(&self) -> Duration;
 
-    /// Asks it about an event. `is_final` means that it is asked again, about the event as the whole
-    /// chain left it. Without an answer by `until`, this is a [`Failure::Timeout`].
+    /// Asks the interceptor about an event. `is_final` means that it is asked again, about the
+    /// event as the whole chain left it. Fails with [`Failure::Timeout`] if there is no answer by
+    /// `until`.
     fn ask(
         &self,
         event: &Intercept,
@@ -50,7 +51,7 @@ pub struct InterceptRecord {
     pub verdict: Verdict,
     /// How long it took; zero if it was not asked.
     pub latency: Duration,
-    /// A remark for the log: a reason without a block.
+    /// A remark for the log: the reason in an answer that does not block.
     pub note: Option<String>,
 }
 
@@ -76,7 +77,7 @@ impl InterceptRecord {
 }
 
 impl ChainOutcome {
-    /// An event that the host itself blocks.
+    /// Creates the outcome of an event that the host itself blocks.
     pub(crate) fn refused(reason: &str) -> Self {
         let block = Blocked {
             by: "zot".to_owned(),
@@ -88,7 +89,7 @@ impl ChainOutcome {
         }
     }
 
-    /// An event that no interceptor is asked about.
+    /// Creates the outcome of an event that no interceptor is asked about.
     pub(crate) fn unasked(event: Intercept) -> Self {
         Self {
             result: Ok(event),
@@ -97,8 +98,8 @@ impl ChainOutcome {
     }
 }
 
-/// Runs `event` through the interceptors in order, then past the final ones. After `budget`, the
-/// remaining ones have failed, each with its own policy.
+/// Passes `event` through the interceptors in order, then asks the final ones again. Once `budget`
+/// is used up, the remaining interceptors count as failed, and each one's failure policy applies.
 pub async fn run<A: Interceptor>(
     interceptors: impl IntoIterator<Item = A>,
     event: Intercept,
@@ -166,8 +167,8 @@ struct TimeLimit {
 }
 
 impl TimeLimit {
-    /// Asks an interceptor within its own deadline and the rest of the chain's. Returns its answer
-    /// and the latency.
+    /// Asks an interceptor within its own deadline and the chain's remaining time. Returns its
+    /// answer and the latency.
     async fn spend<A: Future<Output = InterceptAnswer>>(
         &self,
         deadline: Duration,
@@ -180,7 +181,8 @@ impl TimeLimit {
         let own = start.checked_add(deadline);
         let until = own.map_or(self.end, |own| own.min(self.end));
         let answer = ask(until).await;
-        // Report the time it was given, not what was left when the request was made.
+        // Report the time that the interceptor was given, not what was left when the request was
+        // created.
         let answer = answer.map_err(|failure| match failure {
             Failure::Timeout(_) => Failure::Timeout(until - start),
             other => other,
@@ -189,7 +191,7 @@ impl TimeLimit {
     }
 }
 
-/// A reason without a block is a remark for the log.
+/// Returns the reason in an answer that does not block, which is a remark for the log.
 fn note_of(answer: &InterceptAnswer) -> Option<String> {
     let response = answer.as_ref().ok()?;
     response.reason.clone().filter(|_| !response.block)

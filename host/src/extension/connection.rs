@@ -1,5 +1,5 @@
 //! The connection to one extension: validates and decodes frames, and matches replies to requests.
-//! The only module that knows ids.
+//! This is the only module that handles request ids.
 
 mod in_memory;
 mod incoming;
@@ -26,7 +26,7 @@ use super::{
 };
 pub(crate) use reader::OutputPipe;
 
-/// Receives what happens on a connection, in order. No method may block.
+/// Receives the events of a connection, in order. No method may block.
 pub trait Listener: Send + Sync {
     /// A frame that is neither a reply nor a registration, such as a note, a panel or a call.
     fn frame(&self, frame: FromExtension);
@@ -52,11 +52,11 @@ pub trait Tap: Send + Sync {
 pub enum Stage {
     /// The extension has not sent `hello`.
     Starting,
-    /// It has sent `hello` and registers its commands and tools.
+    /// It has sent `hello` and is registering its commands and tools.
     Registering,
     /// It accepts requests.
     Ready,
-    /// It has ended. The reason reads as a sentence after the extension's name.
+    /// It has ended. The reason completes a sentence that starts with the extension's name.
     Ended(Arc<str>),
 }
 
@@ -69,7 +69,8 @@ pub struct Connection {
     pending: Pending,
     registered: Mutex<Arc<Registered>>,
     stage: watch::Sender<Stage>,
-    /// The host has asked it to shut down, so that its exit is not a failure.
+    /// Whether the host has asked the extension to shut down, in which case its exit is not a
+    /// failure.
     shutting_down: AtomicBool,
     /// Wakes the reader to check its deadlines and whether to stop.
     reader_wakeup: Notify,
@@ -109,27 +110,27 @@ impl Connection {
         }
     }
 
-    /// Its name in the manifest.
+    /// The extension's name in its manifest.
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns a receiver for its state.
+    /// Returns a receiver for the state of the connection.
     pub fn stage(&self) -> watch::Receiver<Stage> {
         self.stage.subscribe()
     }
 
-    /// Reports whether it accepts requests.
+    /// Reports whether the extension accepts requests.
     pub fn is_ready(&self) -> bool {
         *self.stage.borrow() == Stage::Ready
     }
 
-    /// Reports whether it has ended.
+    /// Reports whether the connection has ended.
     pub fn has_ended(&self) -> bool {
         matches!(*self.stage.borrow(), Stage::Ended(_))
     }
 
-    /// Its current registrations.
+    /// The extension's current registrations.
     pub fn registered(&self) -> Arc<Registered> {
         Arc::clone(&self.registered.lock())
     }
@@ -139,7 +140,8 @@ impl Connection {
         self.pending.running(id)
     }
 
-    /// Sends `shutdown`, then closes its input. Before it is ready, it only closes its input.
+    /// Sends `shutdown`, then closes the extension's standard input. If the extension is not ready
+    /// yet, only closes its input.
     pub(crate) fn shut_down(&self) {
         self.shutting_down.store(true, Ordering::SeqCst);
         if self.is_ready() {
@@ -153,12 +155,12 @@ impl Connection {
         self.outbox.drained().await;
     }
 
-    /// Reports whether the host has asked it to shut down.
+    /// Reports whether the host has asked the extension to shut down.
     pub(crate) fn is_shutting_down(&self) -> bool {
         self.shutting_down.load(Ordering::SeqCst)
     }
 
-    /// Ends the connection from this side.
+    /// Ends the connection from the host's side.
     pub(crate) fn disconnect(&self, why: impl Into<String>) {
         self.stop_reason.lock().get_or_insert(why.into());
         self.reader_wakeup.notify_one();
@@ -181,7 +183,7 @@ impl Connection {
         end.why = ended.unwrap_or_else(|broken_off| broken_off);
     }
 
-    /// Fails everything pending with the reason.
+    /// Fails all pending requests with this reason.
     fn end(&self, why: &str) {
         let why = if self.is_shutting_down() {
             "was shut down"
@@ -240,7 +242,7 @@ impl Connection {
     fn closed_reason(&self) -> String {
         match &*self.stage.borrow() {
             Stage::Ended(why) => why.to_string(),
-            // The host closed it.
+            // The host closed the pipe itself.
             _ if self.is_shutting_down() => "was shut down".to_owned(),
             _ => "has closed its standard input".to_owned(),
         }

@@ -1,9 +1,10 @@
 //! Assigns data directories to extensions.
 //!
 //! Different extensions can have the same name, so data belongs to a name *and* the source of the
-//! extension. The first extension of a name gets `extension-data/NAME`. A record outside of that
-//! directory, where the extension cannot write, stores its owner. Another extension of the same
-//! name gets a directory of its own, unless the user gives it the first one.
+//! extension. The first extension with a name gets `extension-data/NAME`. The owner of that
+//! directory is recorded in a file outside of it, where the extension cannot write. Another
+//! extension with the same name gets a directory of its own, unless the user gives it the first
+//! one.
 
 use std::{
     collections::BTreeMap,
@@ -31,9 +32,10 @@ const MAX_LOCK_FILE_BYTES: usize = 16 << 20;
 /// A project-local extension never has the same owner as either.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DataOwner {
-    /// How it was found.
+    /// How the extension was found.
     pub scope: Scope,
-    /// Where it was installed from, without the ref; its directory if it was not installed.
+    /// Where the extension was installed from, without the Git ref; its directory if it was not
+    /// installed.
     pub source: String,
 }
 
@@ -63,13 +65,13 @@ impl std::fmt::Display for DataOwner {
 pub struct DataDir {
     /// The directory.
     pub path: PathBuf,
-    /// The owner of the directory with the plain name; `None` if it is this extension.
+    /// The owner of `extension-data/NAME`; `None` if it is this extension.
     pub apart_from: Option<String>,
 }
 
 impl DataOwner {
     /// Determines the owner for the extension in `dir`. Only the user's own lock file is trusted: a
-    /// repository can write anything into a project's.
+    /// repository can put anything into a project's lock file.
     pub fn of(scope: Scope, dir: &Path, home: &Home) -> Self {
         let installed = match (scope, dir.file_name()) {
             (Scope::Global, Some(name)) => installed_from(home, &name.to_string_lossy()),
@@ -82,7 +84,7 @@ impl DataOwner {
         Self { scope, source }
     }
 
-    /// Where the data of the extension `name` is, or will be after its first start.
+    /// Returns where the data of the extension `name` is, or will be after its first start.
     pub fn data_dir(&self, home: &Home, name: &str) -> DataDir {
         let plain = home.data_dir(name);
         let apart_from = match record(home, name) {
@@ -107,8 +109,7 @@ impl DataOwner {
         DataDir { path, apart_from }
     }
 
-    /// Determines the data directory, and records the ownership of the plain one if it has no owner
-    /// yet.
+    /// Determines the data directory. If `extension-data/NAME` has no owner yet, records this one.
     pub(crate) fn claim(&self, home: &Home, name: &str) -> io::Result<DataDir> {
         let data = self.data_dir(home, name);
         if data.apart_from.is_some() {
@@ -120,7 +121,7 @@ impl DataOwner {
                 let path = home.data_owner(name);
                 make_private(path.parent().unwrap_or(&path))?;
                 match file::write_new(&path, &self.to_bytes()) {
-                    // Another process was faster.
+                    // Another process has claimed the directory first.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         Ok(self.data_dir(home, name))
                     }
@@ -131,8 +132,8 @@ impl DataOwner {
         }
     }
 
-    /// Makes this the owner of the directory with the plain name and its contents. The previous
-    /// owner gets another directory.
+    /// Makes this the owner of `extension-data/NAME` and its contents. The previous owner gets
+    /// another directory.
     pub fn adopt(&self, home: &Home, name: &str) -> io::Result<()> {
         let path = home.data_owner(name);
         make_private(path.parent().unwrap_or(&path))?;
@@ -196,7 +197,7 @@ mod tests {
         DataOwner { scope, source }
     }
 
-    /// Claims and creates the data directory, like a start does.
+    /// Claims and creates the data directory, as starting the extension does.
     fn start(owner: &DataOwner, home: &Home) -> DataDir {
         let data = owner.claim(home, "guard").expect("claimed");
         fs::create_dir_all(&data.path).expect("made");

@@ -2,18 +2,18 @@
 //!
 //! The search order is `--ext`, then the project, then the global extensions. Within a directory,
 //! extensions are ordered by manifest name, then by directory name (both by bytes). The first
-//! extension of a name wins and shadows the later ones, even if it is disabled. The result depends
-//! only on files, never on how fast something starts.
+//! extension with a given name wins and shadows the later ones, even if it is disabled. The result
+//! depends only on files, never on how fast something starts.
 //!
-//! # What a repository may do
+//! # Untrusted repositories
 //!
 //! A project-local extension comes with a repository, which may be someone else's. Until the user
 //! trusts it, it is not started **and does not shadow**. Otherwise a repository could disable a
-//! global guard, without the user being asked, by containing an extension of the same name. For the
-//! same reason, `enabled: false` in a project-local manifest only shadows if the user trusts it.
-//! Until then the global extension of that name starts as usual, and [`Untrusted::instead`] shows
-//! the user which one that is and what trusting the project would replace. A disabled extension
-//! that shadows nothing needs no trust.
+//! global guard, without the user being asked, by containing an extension with the same name. For
+//! the same reason, `enabled: false` in a project-local manifest only shadows if the user trusts
+//! it. Until then the global extension with that name starts as usual, and [`Untrusted::instead`]
+//! shows the user which one that is and what trusting the project would replace. A disabled
+//! extension that shadows nothing needs no trust.
 
 mod digest;
 mod discovery;
@@ -54,12 +54,12 @@ const PROJECT: &str = ".zot/extensions";
 pub struct Search {
     /// Contains the global extensions.
     pub home: Home,
-    /// The working directory, which contains the project's extensions. A relative `--ext` starts
-    /// here.
+    /// The working directory, which contains the project's extensions. Relative `--ext` paths are
+    /// resolved against it.
     pub cwd: PathBuf,
     /// The paths given with `--ext`, each a directory or its `extension.json`.
     pub explicit: Vec<PathBuf>,
-    /// Use only those (`--no-ext`).
+    /// Whether to use only the `explicit` extensions (`--no-ext`).
     pub no_ext: bool,
     /// Which project-local extensions may start.
     pub trust: TrustProject,
@@ -79,7 +79,8 @@ pub fn discover(search: &Search) -> Discovery {
     if !search.no_ext {
         let project = cwd.join(PROJECT);
         let global = search.home.extensions();
-        // Above a `ZOT_HOME` called `.zot`, both are the same directory, which belongs to the user.
+        // If `ZOT_HOME` is `.zot` in the working directory, both are the same directory, which
+        // belongs to the user.
         if !is_same(&project, &global) {
             let of_project = scan(Scope::Project, Some(&cwd), &project, &mut discovery);
             found.extend(of_project);
@@ -155,8 +156,9 @@ fn explicit(cwd: &Path, given: &Path) -> Result<Found, Refused> {
     load(Scope::Explicit, None, dir).map_err(|reason| refuse(&dir.join(MANIFEST), reason))
 }
 
-/// Finds the extensions in one folder, in load order. `project` is the directory of a project, which
-/// is untrusted: no link is followed out of it, and the number of entries is limited.
+/// Finds the extensions in one folder, in load order. `project` is the directory of a project,
+/// which is untrusted: links that lead out of it are not followed, and the number of entries is
+/// limited.
 fn scan(
     scope: Scope,
     project: Option<&Path>,
@@ -175,7 +177,7 @@ fn scan(
             return Vec::new();
         }
     };
-    // Unfinished installations start with a dot.
+    // The names of unfinished installations start with a dot.
     names.retain(|name| !name.as_encoded_bytes().starts_with(b"."));
     names.sort_by(|a, b| a.as_encoded_bytes().cmp(b.as_encoded_bytes()));
     if project.is_some() {
@@ -217,7 +219,7 @@ fn scan(
     found
 }
 
-/// Makes a path in the project relative to it.
+/// Makes a path in the project relative to the project's directory.
 fn below<'p>(project: Option<&Path>, path: &'p Path) -> &'p Path {
     let rest = project.and_then(|project| path.strip_prefix(project).ok());
     rest.unwrap_or(path)
@@ -238,8 +240,8 @@ fn load(scope: Scope, project: Option<&Path>, dir: &Path) -> Result<Found, FindE
     })
 }
 
-/// Makes a path absolute. Symlinks are kept, because users know their directories by them, unless
-/// the path contains `..`, which would make their meaning ambiguous.
+/// Makes a path absolute. Symlinks are not resolved, because users know their directories by those
+/// names, unless the path contains `..`, which is ambiguous after a symlink.
 fn absolute(path: &Path) -> PathBuf {
     let absolute = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
     if absolute

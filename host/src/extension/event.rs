@@ -5,7 +5,8 @@ use zot_protocol::{Content, Event, Object, limits::Limits};
 use super::connection::Connection;
 use crate::extension::RequestError;
 
-/// Sends an event. Other errors have closed the connection, which is reported elsewhere.
+/// Sends an event, truncated if it is too large. Any other error closes the connection, which is
+/// reported elsewhere.
 pub(crate) fn send(connection: &Connection, event: &Event, limits: &Limits) {
     let sent = connection.send(&event.clone().into());
     if let Err(RequestError::TooLarge { .. }) = sent {
@@ -13,7 +14,7 @@ pub(crate) fn send(connection: &Connection, event: &Event, limits: &Limits) {
     }
 }
 
-/// Truncates the texts and contents of an event to `bytes` in total and marks it as truncated.
+/// Truncates the text and content of an event to `bytes` in total and marks it as truncated.
 fn truncate(mut event: Event, bytes: usize) -> Event {
     match &mut event {
         Event::UserMessage(message) => {
@@ -48,8 +49,7 @@ fn truncate(mut event: Event, bytes: usize) -> Event {
     event
 }
 
-/// Truncates a text to at most `bytes` in JSON, at a character boundary. Returns its encoded
-/// length.
+/// Truncates text to at most `bytes` of JSON, at a character boundary. Returns its encoded length.
 pub(crate) fn truncate_text(text: &mut String, bytes: usize) -> usize {
     let mut used = 0;
     for (at, char) in text.char_indices() {
@@ -67,10 +67,10 @@ pub(crate) fn truncate_text(text: &mut String, bytes: usize) -> usize {
     used
 }
 
-/// The JSON around the text or image of a block.
+/// The size of the JSON around a block's text or image.
 const BLOCK_BYTES: usize = 64;
 
-/// Truncates a list of blocks to about `bytes` in total. Texts are truncated, images dropped.
+/// Truncates a list of blocks to about `bytes` in total. Text is truncated and images are dropped.
 /// Returns whether anything was removed.
 pub(crate) fn truncate_content(content: &mut Vec<Content>, bytes: usize) -> bool {
     let mut left = bytes;

@@ -1,5 +1,5 @@
-//! Applies the answers of interceptors to an event. A pure function, independent of time and
-//! processes.
+//! Applies the answers of interceptors to an event. This code is pure: it does not depend on time
+//! or processes.
 //!
 //! Each interceptor sees the event as the previous one left it, and the first one that blocks ends
 //! the chain.
@@ -15,8 +15,8 @@ pub enum Failure {
     /// It did not answer within its deadline.
     #[error("no answer within {0:?}")]
     Timeout(std::time::Duration),
-    /// The chain ran out of time before it was asked.
-    #[error("the chain ran out of time ({0:?}) before it was asked")]
+    /// The chain timed out before the interceptor was asked.
+    #[error("not asked: the interceptor chain timed out after {0:?}")]
     ChainTimeout(std::time::Duration),
     /// It has exited or never started.
     #[error("{0}")]
@@ -30,8 +30,8 @@ pub enum Failure {
     /// Its queue is full.
     #[error("it does not read its input")]
     QueueFull,
-    /// It rewrote an event without the permission to do so.
-    #[error("it may not rewrite {0}: its permissions lack \"intercept\": [\"{0}\"]")]
+    /// It rewrote an event without permission to do so.
+    #[error("it is not allowed to rewrite {0}: its permissions lack \"intercept\": [\"{0}\"]")]
     NotGranted(InterceptName),
     /// The request is too large for a frame.
     #[error("the request is too large for a frame: {bytes} bytes")]
@@ -60,7 +60,7 @@ pub enum Verdict {
     FailedClosed(Failure),
 }
 
-/// What an interceptor may do, and what its failure means.
+/// What an interceptor is allowed to do, and what happens if it fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rights {
     /// What to do with the event if it fails.
@@ -78,7 +78,7 @@ pub struct Blocked {
     pub reason: String,
 }
 
-/// An event on its way through a chain.
+/// An event that is being passed through a chain of interceptors.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Fold {
     event: Intercept,
@@ -130,7 +130,7 @@ impl Fold {
     }
 
     /// Applies the answer of a final interceptor about the event as the whole chain left it. It can
-    /// block any event, but change none.
+    /// block any event, but cannot change it.
     pub fn final_answer(
         &mut self,
         extension: &str,
@@ -212,7 +212,7 @@ impl Fold {
     }
 }
 
-/// Reports whether `rewrite` differs from `place`, and replaces it if that is granted.
+/// Reports whether `rewrite` differs from `place`. If so, and if `granted`, replaces `place`.
 fn replace<T: PartialEq>(place: &mut T, rewrite: Option<T>, granted: bool) -> bool {
     let Some(rewrite) = rewrite.filter(|rewrite| rewrite != place) else {
         return false;

@@ -1,4 +1,5 @@
-//! What each extension registered when it last ran, stored on disk so that lists need not start it.
+//! What each extension registered when it last ran, stored on disk so that listing extensions does
+//! not start them.
 
 use std::{
     fs,
@@ -19,7 +20,8 @@ use crate::untrusted::{Follow, open_regular};
 /// Allows one write at a time.
 static WRITE_PERMIT: Semaphore = Semaphore::const_new(1);
 
-/// More than any extension may register. A larger file is not ours.
+/// The maximum size of the file, which is more than any extension can register. zot never writes a
+/// larger one.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What an extension had registered when it last ran.
@@ -118,7 +120,7 @@ pub(crate) async fn keep_updated(
     let mut stage = connection.stage();
     loop {
         tokio::select! {
-            // Also write a change just before the end.
+            // Also write a change that arrives just before the extension exits.
             biased;
             () = changed.notified() => {}
             _ = stage.wait_for(|stage| matches!(stage, Stage::Ended(_))) => return,

@@ -10,8 +10,8 @@ use super::{
 };
 use crate::home::{Home, HomeError, check_data_name, prepare_data};
 
-/// Everything needed to start an extension. It may still fail to start; that is only reported then,
-/// because an extension whose program is missing must still block what it guards.
+/// Everything needed to start an extension. Errors such as a missing program are only reported when
+/// it is started, because an extension that cannot start must still block what it guards.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Launch {
@@ -21,8 +21,8 @@ pub struct Launch {
     pub dir: PathBuf,
     /// Contains its log, its data and its last known registrations.
     pub home: Home,
-    /// How it was found, which decides what it may run and which data it gets. Default:
-    /// [`Scope::Explicit`].
+    /// How it was found, which determines the programs that it may run and its data directory.
+    /// Default: [`Scope::Explicit`].
     pub scope: Scope,
     /// Unknown fields of the manifest, to be logged.
     pub unknown_fields: Vec<String>,

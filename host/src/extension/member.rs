@@ -43,7 +43,7 @@ use crate::HostConfig;
 
 /// How long to wait for the end of an extension's stderr after it has exited.
 const STDERR_GRACE: Duration = Duration::from_millis(500);
-/// How long to wait at shutdown until its registrations are saved.
+/// How long to wait at shutdown for its registrations to be saved.
 const SAVE_GRACE: Duration = Duration::from_millis(100);
 
 /// The host, from the point of view of its members.
@@ -70,24 +70,24 @@ pub(crate) struct Shared {
     pub(crate) config: HostConfig,
     pub(crate) spawner: Spawner,
     pub(crate) ids: Arc<Ids>,
-    /// The limit on all queued output together.
+    /// The limit on the total output queued for all extensions.
     pub(crate) queues: Arc<QueueBudget>,
-    /// What `hello_ack` says about the host, for extensions started from now on.
+    /// The host information in `hello_ack`, for extensions started from now on.
     pub(crate) ack: Mutex<HelloAck>,
     pub(crate) owner: Weak<dyn Owner>,
-    /// Whether a session is active. An extension that becomes ready during one gets `session_start`
-    /// first.
+    /// Whether a session is active. An extension that becomes ready during a session receives
+    /// `session_start` first.
     pub(crate) in_session: AtomicBool,
 }
 
 impl Shared {
-    /// Returns why an extension with these permissions must not be started, if so.
+    /// Returns why an extension with these permissions must not be started, or `None` if it can be.
     fn start_refusal(&self, permissions: &PermissionReport) -> Option<String> {
         let enforced = permissions.enforced.as_ref()?;
         (self.config.strict_permissions && permissions.falls_short()).then(|| {
             format!(
                 "its permissions cannot be enforced here ({enforced})\n\
-                 hint: without --strict-permissions it starts anyway"
+                 hint: to start it anyway, omit --strict-permissions"
             )
         })
     }
@@ -108,7 +108,7 @@ pub(crate) struct Member {
     log: LogFile,
     /// Becomes true when stderr has been read to the end.
     stderr_done: watch::Receiver<bool>,
-    /// The host's limits, with the deadlines of the manifest.
+    /// The host's limits, with the manifest's deadlines applied.
     pub(crate) limits: Limits,
     session_start_sent: Mutex<bool>,
     /// Whether the user has been warned that a `submit` was refused.
@@ -126,7 +126,7 @@ impl Member {
         let log = log_of(&launch, &limits);
         if !launch.unknown_fields.is_empty() {
             let fields = launch.unknown_fields.join(", ");
-            log.note(&format!("ignored unknown fields of the manifest: {fields}"));
+            log.note(&format!("ignored unknown manifest fields: {fields}"));
         }
         let mut ack = shared.ack.lock().clone();
         let mut permissions = PermissionReport::of(&launch.manifest, shared.config.support);
@@ -251,8 +251,8 @@ impl Member {
         }
     }
 
-    /// Sends an event to the extension if it has subscribed, preceded by `session_start` if it has
-    /// not had that yet.
+    /// Sends an event to the extension if it has subscribed, preceded by `session_start` if that
+    /// has not been sent yet.
     pub(crate) fn send_event(&self, event: &Event, shared: &Shared) {
         if !self.connection.is_ready() {
             return;
@@ -332,7 +332,7 @@ impl Member {
     }
 
     /// Kills its process tree in the background on the current runtime. Without a runtime there is
-    /// nothing to do: dropping the runtime has killed it.
+    /// nothing to do: the process tree was killed when the runtime was dropped.
     pub(crate) fn abandon(self: &Arc<Self>) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let member = Arc::clone(self);
@@ -361,7 +361,7 @@ impl Member {
         }
         let saving = self.saving.lock().take();
         if let Some(saving) = saving {
-            // Do not wait for a disk that hangs.
+            // Do not wait long if the disk hangs.
             let _ = tokio::time::timeout(SAVE_GRACE, saving).await;
         }
         self.log.finish();
@@ -370,7 +370,7 @@ impl Member {
 
 /// Describes a missing permission and the manifest line that grants it.
 fn not_granted(what: &str, line: &str) -> String {
-    format!("it may not {what}: add {line} to \"permissions\" in its extension.json")
+    format!("it is not allowed to {what}: add {line} to \"permissions\" in its extension.json")
 }
 
 /// Starts the process, unless strict permissions forbid it.
@@ -411,7 +411,7 @@ pub(crate) fn log_of(launch: &Launch, limits: &Limits) -> LogFile {
     LogFile::new(launch.home.log_of(launch.name()), &log_limits)
 }
 
-/// Applies the deadlines of the manifest. Its schema has checked their bounds.
+/// Applies the deadlines in the manifest, whose bounds have been checked by the manifest's schema.
 fn limits_of(manifest: &Manifest, limits: &Limits) -> Limits {
     let mut limits = limits.clone();
     if let Some(timeouts) = manifest.timeouts {

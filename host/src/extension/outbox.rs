@@ -1,8 +1,8 @@
-//! Frames to an extension: a bounded queue in front of one pipe.
+//! Sends frames to an extension through a bounded queue in front of its pipe.
 //!
-//! A sender tries to write its frame immediately. What the pipe does not accept stays in the queue
-//! for the task that drives the outbox. So sending to an idle extension needs no task switch, and a
-//! sender never waits.
+//! A sender tries to write its frame immediately. Data that the pipe does not accept stays in the
+//! queue for the task that drives the outbox. Sending to an idle extension therefore needs no task
+//! switch, and a sender never waits.
 
 use std::{
     collections::VecDeque,
@@ -35,9 +35,9 @@ pub(crate) enum NotSent {
 /// The effect of an accepted frame on the queue.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Sent {
-    /// The pipe stopped accepting everything; the queue was empty before.
+    /// The queue was empty, and the pipe did not accept the whole frame.
     BacklogStarted,
-    /// No change: the queue is still empty, or still waits for the pipe.
+    /// No change: the queue is still empty, or is still waiting for the pipe.
     Unchanged,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Outbox {
     max_bytes: usize,
 }
 
-/// The limit on the queues of all extensions of a host together.
+/// The limit on the combined size of the queues of all extensions of a host.
 pub(crate) struct QueueBudget {
     max_bytes: usize,
     queues: Mutex<Vec<Weak<Queue>>>,
@@ -104,9 +104,9 @@ struct QueueState {
     written: Option<usize>,
     observer: Option<FrameObserver>,
     bytes: usize,
-    /// Close the pipe once the queue is empty.
+    /// Whether to close the pipe once the queue is empty.
     finishing: bool,
-    /// Whether it was closed because it was too full.
+    /// Whether the queue was closed because all queues together exceeded their limit.
     overflowed: bool,
     /// Wakes the driving task when the pipe accepts data again.
     driver: Waker,
@@ -115,7 +115,7 @@ struct QueueState {
 }
 
 struct Frame {
-    /// The request that it belongs to, by which it can be withdrawn.
+    /// The request that the frame belongs to, by which the frame can be withdrawn.
     request: Option<u64>,
     line: Vec<u8>,
 }
@@ -157,7 +157,7 @@ impl Outbox {
         }
     }
 
-    /// Shows every frame to `observer` just before its first byte is written.
+    /// Passes every frame to `observer` just before its first byte is written.
     pub(crate) fn set_observer(&self, observer: FrameObserver) {
         self.lock().observer = Some(observer);
     }
@@ -234,13 +234,14 @@ impl Outbox {
         self.queue.close();
     }
 
-    /// Reports whether it was closed as the largest queue when all queues together were too full.
+    /// Reports whether this queue was closed for being the largest when all queues together
+    /// exceeded their limit.
     pub(crate) fn has_overflowed(&self) -> bool {
         self.lock().overflowed
     }
 
-    /// Since when the pipe has accepted nothing although the queue is not empty; `None` if it is
-    /// not stalled.
+    /// Returns when the pipe last accepted data, if there are frames waiting for it; `None` if
+    /// nothing is waiting.
     pub(crate) fn stalled_since(&self) -> Option<Instant> {
         let state = self.lock();
         (state.pipe.is_some() && !state.queue.is_empty()).then_some(state.progress)

@@ -2,7 +2,7 @@
 //! wire.
 //!
 //! The connection has one timer for all of them, so that a request that is answered in time, as
-//! nearly all are, sets none.
+//! nearly all are, needs no timer of its own.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -62,13 +62,13 @@ pub(crate) enum Reply {
 #[derive(Debug, Clone)]
 pub(crate) enum RequestKind {
     Command,
-    /// With the chain of calls that it belongs to.
+    /// A tool call, with the call chain that it belongs to.
     Tool(CallChain),
     Intercept,
 }
 
 impl Reply {
-    /// The id of the request that it answers.
+    /// The id of the request that this reply answers.
     pub(crate) fn id(&self) -> &Id {
         match self {
             Self::Command(response) => &response.id,
@@ -91,14 +91,14 @@ impl RequestKind {
 
 pub(crate) type RequestResult = Result<Reply, RequestError>;
 
-/// What happens to a pending request.
+/// An update on a pending request.
 #[derive(Debug)]
 #[expect(
     clippy::large_enum_variant,
     reason = "short-lived on the stack, and nearly always the large variant"
 )]
 pub(crate) enum Update {
-    /// A line of progress of a running tool call.
+    /// A line of progress from a running tool call.
     Progress(String),
     /// The result. Nothing follows.
     Done(RequestResult),
@@ -107,7 +107,7 @@ pub(crate) enum Update {
 /// How long a request may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestTimer {
-    /// The time limit from the start, and again after each line of progress.
+    /// The time limit, which restarts after each line of progress.
     each: Duration,
     total: Duration,
     start: Instant,
@@ -115,7 +115,8 @@ pub(crate) struct RequestTimer {
 }
 
 impl RequestTimer {
-    /// A limit of `each` that restarts with each line of progress, until `total` has passed.
+    /// Creates a limit of `each` that restarts with each line of progress, until `total` has
+    /// passed.
     pub(crate) fn new(each: Duration, total: Duration) -> Self {
         let start = Instant::now();
         let timer = Self {
@@ -127,7 +128,7 @@ impl RequestTimer {
         timer.restarted(start)
     }
 
-    /// No limit.
+    /// Creates a timer without a limit.
     pub(crate) fn unlimited() -> Self {
         Self {
             each: Duration::MAX,
@@ -178,7 +179,8 @@ pub(crate) struct Pending(Mutex<PendingState>);
 
 struct PendingState {
     requests: HashMap<u64, PendingRequest>,
-    /// When to check the deadlines. May be too early, and is then set again, but never too late.
+    /// When to check the deadlines. This may be too early, in which case it is set again, but never
+    /// too late.
     next_check: Option<Instant>,
     /// When a request was last dropped or settled.
     settled_at: Instant,
@@ -246,7 +248,10 @@ impl Pending {
     }
 
     /// Delivers a reply, or returns it if no request is waiting for it.
-    #[expect(clippy::result_large_err, reason = "moved, and rarely returned")]
+    #[expect(
+        clippy::result_large_err,
+        reason = "the error is the reply itself, and is rarely returned"
+    )]
     pub(crate) fn reply(&self, reply: Reply) -> Result<(), Reply> {
         let mut state = self.0.lock();
         let request = state.unsettled_one(reply.id());
@@ -260,7 +265,7 @@ impl Pending {
     }
 
     /// Delivers a line of progress. Returns false if no tool call is waiting for it. If too many
-    /// are unread, the oldest is dropped.
+    /// lines are unread, the oldest is dropped.
     pub(crate) fn progress(&self, id: &Id, text: String) -> bool {
         let mut state = self.0.lock();
         let Some(request) = state.unsettled_one(id) else {
@@ -385,8 +390,8 @@ impl Drop for Ticket<'_> {
     }
 }
 
-/// Generates ids. All connections share it, so that an id is never mistaken for one of another
-/// connection.
+/// Generates ids. All connections share one generator, so that an id is never mistaken for one from
+/// another connection.
 #[derive(Debug, Default)]
 pub(crate) struct Ids(AtomicU64);
 

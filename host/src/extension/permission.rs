@@ -15,9 +15,9 @@ use super::launch::Launch;
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct PermissionReport {
-    /// The permissions in its manifest; `None` for the user's full rights.
+    /// The permissions in its manifest; `None` if it runs with the user's full privileges.
     pub declared: Option<Permissions>,
-    /// Which part of them is enforced; `None` without a declaration.
+    /// Which part of them is enforced; `None` if the manifest declares none.
     pub enforced: Option<Enforced>,
     /// Granted paths that did not exist when it was started. Access to them is denied.
     pub missing: Vec<PathBuf>,
@@ -46,7 +46,7 @@ impl PermissionReport {
 impl fmt::Display for PermissionReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let (Some(declared), Some(enforced)) = (&self.declared, &self.enforced) else {
-            return formatter.write_str("the user's full rights");
+            return formatter.write_str("the user's full privileges");
         };
         let mut phrases = Vec::new();
         let mut list = |what: &str, items: &[String]| {
@@ -73,7 +73,7 @@ impl fmt::Display for PermissionReport {
     }
 }
 
-/// Describes what an extension may do with the user's rights, one phrase each.
+/// Describes what an extension may do on the user's behalf, one phrase for each action.
 pub fn describe_actions(permissions: &Permissions) -> Vec<String> {
     let mut acts: Vec<String> = Vec::new();
     for tool in &permissions.tools {
@@ -87,7 +87,7 @@ pub fn describe_actions(permissions: &Permissions) -> Vec<String> {
     let rewrites = permissions.intercept.iter();
     acts.extend(rewrites.map(|event| format!("may rewrite {event}")));
     if permissions.submit {
-        acts.push("may submit prompts in your name".to_owned());
+        acts.push("may submit prompts on your behalf".to_owned());
     }
     acts
 }
@@ -293,7 +293,7 @@ mod tests {
         let mut manifest = Manifest::new("guard", "guard");
         let report =
             |manifest: &Manifest| PermissionReport::of(manifest, Support::none()).to_string();
-        assert_eq!(report(&manifest), "the user's full rights");
+        assert_eq!(report(&manifest), "the user's full privileges");
         manifest.permissions = Some(permissions(
             json!({"fs": {"read": ["$cwd", "~/.cache"], "write": ["$cwd/out"]}, "net": [443], "env": ["RULES"]}),
         ));

@@ -52,7 +52,7 @@ pub struct Tool {
 pub(crate) enum RegisterEffect {
     /// It changed something.
     Changed,
-    /// It repeats what is registered.
+    /// It repeats an existing registration.
     Unchanged,
     /// Part of it is ignored, for this reason.
     Partial(String),
@@ -116,7 +116,7 @@ impl Registered {
             }
         }
         if !unknown.is_empty() {
-            // There may be many, and long ones.
+            // The list may be long, and so may each name.
             let names = unknown.iter().take(10);
             let names: Vec<String> = names
                 .map(|name| name.escape_debug().take(80).collect())

@@ -5,8 +5,8 @@ use std::{collections::HashMap, fmt, sync::Arc};
 
 use super::{member::Member, registered::Tool};
 
-/// The commands and tools of all extensions, with unique names. Built-in names win, then load
-/// order.
+/// The commands and tools of all extensions, with unique names. Built-in names take precedence,
+/// then extensions in load order.
 #[derive(Default)]
 pub struct Registry {
     commands: Vec<CommandEntry>,
@@ -17,7 +17,7 @@ pub struct Registry {
     shadowed: Vec<Shadowed>,
 }
 
-/// A slash command of an extension.
+/// An extension's slash command.
 #[derive(Clone)]
 pub struct CommandEntry {
     /// Its name, as registered.
@@ -29,7 +29,7 @@ pub struct CommandEntry {
     pub(crate) member: Arc<Member>,
 }
 
-/// A tool of an extension.
+/// An extension's tool.
 #[derive(Clone)]
 pub struct ToolEntry {
     /// The tool.
@@ -52,7 +52,7 @@ pub struct Shadowed {
     pub by: Option<String>,
 }
 
-/// A line for the log of the ignored extension.
+/// Formats a line for the log of the extension whose registration is ignored.
 impl fmt::Display for Shadowed {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(

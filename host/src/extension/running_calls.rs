@@ -43,7 +43,7 @@ impl RunningCalls {
         Ok(())
     }
 
-    /// Removes a finished call. Returns false if it was cancelled before.
+    /// Removes a finished call. Returns false if it has already been cancelled.
     pub(crate) fn end(&self, id: &Id) -> bool {
         self.remove(id).is_some()
     }

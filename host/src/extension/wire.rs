@@ -5,14 +5,14 @@ use std::io;
 use memchr::memchr;
 use tokio::io::{AsyncRead, AsyncReadExt};
 
-/// The read size for extensions that send much: the capacity of a pipe.
+/// The read size for extensions that send a lot of data: the capacity of a pipe.
 const CHUNK: usize = 64 * 1024;
 /// The initial read size, which is enough for most extensions.
 const SMALL_CHUNK: usize = 2 * 1024;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xef\xbb\xbf";
 
-/// A line, without its newline and a carriage return before it.
+/// A line, without its newline or a carriage return before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Line<'r> {
     /// The bytes of a line; never blank.

@@ -10,7 +10,7 @@ use crate::extension::{
 };
 
 impl Host {
-    /// Handles `call_tool`. The extension always gets exactly one answer, unless it cancels the
+    /// Handles `call_tool`. The extension always receives exactly one answer, unless it cancels the
     /// call or exits first.
     pub(super) fn handle_call_tool(self, caller: &Arc<Member>, call: CallTool) {
         let admitted = self.admit(caller, &call);
@@ -24,8 +24,8 @@ impl Host {
         };
         match caller.calls.begin(&id, &chain) {
             Ok(()) => {}
-            // Ids must not repeat. An answer to the second call would be mistaken for the first
-            // one's.
+            // Ids must not repeat. An answer to the second call would be mistaken for an answer to
+            // the first.
             Err(BeginError::IdInUse) => {
                 let id = id.as_str();
                 return caller.log(&format!("ignored call_tool: the id {id:?} is in use"));
@@ -41,7 +41,8 @@ impl Host {
         });
     }
 
-    /// Runs a call that an extension makes. An agent runs it with the built-in tools as well.
+    /// Runs a tool call from an extension. If there is an agent, the built-in tools can be called
+    /// as well.
     async fn run_nested(&self, chain: CallChain, args: Object) -> ToolOutcome {
         #[cfg(feature = "agent")]
         if let Some(agent) = self.0.agent.get().and_then(std::sync::Weak::upgrade) {

@@ -1,4 +1,4 @@
-//! Runs tools. This file runs those of extensions; the agent runs the built-in ones.
+//! Runs tools. This file runs extension tools; the agent runs the built-in ones.
 
 use std::{pin::Pin, sync::Arc};
 
@@ -11,10 +11,10 @@ use crate::extension::{CallChain, Tool};
 /// Receives the lines of progress of a running tool.
 pub(crate) type Progress<'p> = &'p mut (dyn FnMut(String) + Send);
 
-/// A future of a tool call.
+/// The future of a running tool call.
 pub(crate) type Running<'e, T> = Pin<Box<dyn Future<Output = T> + Send + 'e>>;
 
-/// Runs tools of one kind.
+/// Runs one kind of tool: extension tools or built-in tools.
 pub(crate) trait Executor: Send + Sync {
     /// Checks a call before the user is asked to confirm it. Default: accepts it.
     fn check<'e>(
@@ -25,7 +25,7 @@ pub(crate) trait Executor: Send + Sync {
         Box::pin(std::future::ready(Ok(args)))
     }
 
-    /// Runs the tool until it ends or `chain` is cancelled.
+    /// Runs the tool until it finishes or `chain` is cancelled.
     fn execute<'e>(
         &'e self,
         chain: &'e CallChain,
@@ -34,7 +34,7 @@ pub(crate) trait Executor: Send + Sync {
     ) -> Running<'e, ToolOutcome>;
 }
 
-/// The tools of all extensions of a host.
+/// The tools of all of a host's extensions.
 pub(crate) struct ExtensionTools<'h>(pub(crate) &'h Host);
 
 impl Executor for ExtensionTools<'_> {
@@ -67,7 +67,7 @@ impl Executor for ExtensionTools<'_> {
 
 /// Why a tool was not called.
 pub(super) enum NotCalled {
-    /// The call gets this result instead.
+    /// The result to return without calling the tool.
     Result(ToolResult),
     Error(HostError),
 }
@@ -104,7 +104,7 @@ impl ExtensionTools<'_> {
     }
 
     /// Calls a tool. A result that does not match its output schema becomes an error result, so
-    /// that the model sees where and why.
+    /// that the model sees where and why it does not match.
     pub(super) async fn call(
         &self,
         chain: &CallChain,
@@ -164,7 +164,8 @@ async fn check(
     checking.await.expect("checking a value does not panic")
 }
 
-/// In units of [`size`]. Checking less takes microseconds, once the schema is compiled.
+/// The [`size`] up to which a value is not worth a blocking thread: checking it takes microseconds,
+/// once the schema is compiled.
 const LARGE: usize = 4096;
 
 /// A rough measure of the work a value takes to check.

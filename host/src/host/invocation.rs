@@ -22,9 +22,9 @@ use crate::{
 /// How long an extension's call waits for other extensions to read what they were sent.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
-/// What the caller wants to know about a call while it runs.
+/// Receives updates about a tool call while it runs.
 pub(crate) trait Watcher: Send {
-    /// The interceptors let the call pass, and it runs next with these arguments.
+    /// The interceptors accepted the call, which is about to run with these arguments.
     fn accepted(&mut self, _args: &Object) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
@@ -40,9 +40,9 @@ impl<F: FnMut(String) + Send> Watcher for F {
 }
 
 impl Host {
-    /// Calls a tool of an extension, without events and interception. `progress` receives lines of
-    /// progress. Arguments or results that do not match the tool's schema give an error result,
-    /// which tells the model where and why.
+    /// Calls an extension tool, without events or interception. `progress` receives lines of
+    /// progress. Arguments or results that do not match the tool's schema produce an error result,
+    /// which shows the model where and why they do not match.
     pub async fn tool(
         &self,
         name: &str,
@@ -59,8 +59,8 @@ impl Host {
         tools.call(&chain, args, progress).await
     }
 
-    /// Runs a tool of an extension with everything that belongs to a call: events, interceptors,
-    /// confirmation. Ends at once when `chain` is cancelled.
+    /// Runs an extension tool with everything that belongs to a call: events, interceptors and
+    /// confirmation. Returns immediately when `chain` is cancelled.
     pub async fn run_tool(
         &self,
         chain: CallChain,
@@ -90,7 +90,7 @@ impl Host {
     }
 
     /// Waits until every extension has read what it was sent, but at most [`DRAIN_TIMEOUT`]: a
-    /// stuck extension must not hold up calls of others.
+    /// stuck extension must not hold up the calls of other extensions.
     async fn wait_until_drained(&self) {
         let slots = self.0.slots();
         let all = async {
@@ -104,7 +104,7 @@ impl Host {
     }
 }
 
-/// A tool call. The chain names the tool and its caller, and cancels the call.
+/// A tool call. The chain specifies the tool and its caller, and can cancel the call.
 pub(crate) struct Invocation<'h> {
     host: &'h Host,
     id: ToolId,
@@ -129,7 +129,7 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    /// Sends the event of the call to observers. [`run`](Self::run) does it for calls of
+    /// Sends the call's event to observers. [`run`](Self::run) does this for calls made by
     /// extensions.
     pub(crate) fn announce(&mut self) {
         let mut call = ToolCallEvent::new(self.chain.tool(), self.args.clone());
@@ -147,7 +147,7 @@ impl<'h> Invocation<'h> {
         outcome
     }
 
-    /// Makes the call. Without an executor, there is no such tool.
+    /// Makes the call. `executor` is `None` if the tool does not exist.
     pub(crate) async fn run(
         mut self,
         executor: Option<&dyn Executor>,
@@ -226,7 +226,7 @@ impl<'h> Invocation<'h> {
                 self.args = call.tool_args;
                 Ok(())
             }
-            Ok(_) => unreachable!("a chain keeps the type of its event"),
+            Ok(_) => unreachable!("a chain does not change the type of its event"),
             Err(block) => Err(ToolOutcome::error(ToolStatus::Blocked, block.reason)),
         }
     }
@@ -252,9 +252,9 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    /// Asks the interceptors. The chain for an extension's call holds that extension's turn until it
-    /// ends, even if the call is cancelled in between. So an extension that calls and cancels in a
-    /// loop occupies at most one chain.
+    /// Asks the interceptors. The chain for an extension's call holds that extension's turn until
+    /// it ends, even if the call is cancelled in between. An extension that calls and cancels in a
+    /// loop therefore occupies at most one chain.
     async fn ask(&self, turn: Option<OwnedMutexGuard<()>>, event: Intercept) -> ChainOutcome {
         let Some(turn) = turn else {
             return self.host.intercept(event).await;
@@ -268,7 +268,7 @@ impl<'h> Invocation<'h> {
         asking.await.expect("a chain does not panic")
     }
 
-    /// Shows the user once that an extension runs a tool.
+    /// Shows the user, once, that an extension is running a tool.
     fn show(&mut self) {
         if let Some(caller) = self.chain.caller()
             && !std::mem::replace(&mut self.shown, true)

@@ -21,15 +21,15 @@ use crate::extension::{
 impl Host {
     /// Starts extensions in parallel and waits until each one is ready or has failed, but no longer
     /// than the start-up limit; an extension that is slower joins later. `launches` is in load
-    /// order. Extensions loaded before are shut down first.
+    /// order. Previously loaded extensions are shut down first.
     ///
     /// Runs to completion even if the caller stops waiting. Starts nothing after a shutdown.
     pub async fn load(&self, launches: Vec<Launch>) -> ReloadStats {
         self.reload(|| launches).await
     }
 
-    /// Like [`load`](Self::load), but calls `find` for the extensions to start, after the old ones
-    /// have exited and cannot interfere.
+    /// Like [`load`](Self::load), but calls `find` to find the extensions to start, after the old
+    /// ones have exited and cannot interfere.
     pub async fn reload(&self, find: impl FnOnce() -> Vec<Launch> + Send + 'static) -> ReloadStats {
         let host = self.clone();
         let loading = tokio::spawn(async move { host.replace_all(find).await });
@@ -105,8 +105,8 @@ impl Host {
         self.0.slots().iter().map(info).collect()
     }
 
-    /// Returns what each extension declares in its permissions and which part is enforced, in load
-    /// order.
+    /// Returns the permissions that each extension declares and which part of them is enforced, in
+    /// load order.
     pub fn permissions(&self) -> Vec<(String, PermissionReport)> {
         let slots = self.0.slots();
         let reports = slots.iter().map(|slot| match slot {
@@ -163,8 +163,8 @@ impl Host {
     }
 }
 
-/// Makes requests wait until it is dropped, and then publishes the current extensions, however the
-/// reload went.
+/// Makes requests wait. When it is dropped, publishes the current extensions, whether or not the
+/// reload succeeded.
 struct PausedRequests<'h>(&'h HostInner);
 
 impl<'h> PausedRequests<'h> {
@@ -214,8 +214,8 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
     slots.into_iter().flatten().collect()
 }
 
-/// Applies the user's `on_failure` settings. They can make a failure block, but never make a
-/// blocking one pass.
+/// Applies the user's `on_failure` settings. They can make a failure block the event, but can never
+/// make a blocking failure pass.
 fn tighten(manifest: &mut Manifest, shared: &Shared) {
     if let Some(settings) = shared.config.settings.get(&manifest.name) {
         for (event, &on_failure) in &settings.on_failure {
@@ -228,7 +228,7 @@ fn tighten(manifest: &mut Manifest, shared: &Shared) {
 }
 
 /// Cancels the tool calls that extensions are making and accepts no more, so that no extension acts
-/// after its guard has gone.
+/// after the extension that guards it has exited.
 fn retire_all(slots: &[Slot]) {
     for slot in slots {
         if let Slot::Started(member) = slot {
@@ -237,7 +237,7 @@ fn retire_all(slots: &[Slot]) {
     }
 }
 
-/// Returns how many extensions were running.
+/// Shuts down all extensions. Returns how many were running.
 async fn shut_down_all(slots: &[Slot]) -> usize {
     let mut ending = JoinSet::new();
     for slot in slots {

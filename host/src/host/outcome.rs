@@ -14,7 +14,7 @@ pub struct ToolOutcome {
     pub status: ToolStatus,
     /// What the model sees.
     pub content: Vec<Content>,
-    /// Whether it is an error.
+    /// Whether the result is an error.
     pub is_error: bool,
     /// The structured result, if the tool returned one and no interceptor replaced its content.
     pub structured_content: Option<Value>,
@@ -36,7 +36,7 @@ impl ToolOutcome {
         }
     }
 
-    /// A failure, with the message for the model.
+    /// Creates a failure with this message for the model.
     pub fn error(status: ToolStatus, why: impl Into<String>) -> Self {
         Self::new(status, vec![Content::text(why)])
     }

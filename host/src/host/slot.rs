@@ -75,8 +75,8 @@ impl Slot {
         }
     }
 
-    /// Reports whether it takes part in the chain for `event`: it has subscribed, or its manifest
-    /// blocks the event on failure.
+    /// Reports whether the extension takes part in the chain for `event`: it has subscribed, or its
+    /// manifest blocks the event on failure.
     pub(super) fn intercepts(&self, event: &InterceptName) -> bool {
         let subscribed = |member: &Arc<Member>| {
             let registered = member.connection.registered();

@@ -26,8 +26,8 @@ pub const BASE_URL: &str = "https://api.anthropic.com";
 /// Claude, over the Messages API.
 ///
 /// Reasoning is signed together with the model's name and sent back only to that model, since newer
-/// models reject the reasoning of others. System prompt, tools and the last two user messages are
-/// marked for the provider's cache.
+/// models reject reasoning from other models. The system prompt, the tools and the last two user
+/// messages are marked for the provider's cache.
 pub struct Anthropic {
     http: Arc<Http>,
     catalogue: Arc<Catalogue>,

@@ -11,7 +11,7 @@ use crate::{home::Home, untrusted::read_own};
 
 /// The built-in models.
 const EMBEDDED: &str = include_str!("models.json");
-/// The limits of `models.json`.
+/// The limits for `models.json`.
 const MAX_BYTES: usize = 1024 * 1024;
 const MAX_MODELS: usize = 10_000;
 
@@ -42,7 +42,7 @@ pub struct Model {
     pub max_output: u64,
     /// How reasoning is controlled.
     pub thinks: Thinks,
-    /// The effort that turns reasoning off, or the lowest one.
+    /// The effort level that turns reasoning off, or the lowest level.
     pub reasoning_off: Option<String>,
     /// Prices; `None` if unknown.
     pub prices: Option<Prices>,
@@ -62,11 +62,11 @@ pub enum Thinks {
     None,
     /// With a token budget.
     Budget,
-    /// The model decides how much, if enabled.
+    /// The model decides how much to reason, if reasoning is enabled.
     Adaptive,
-    /// The model decides how much, unless disabled.
+    /// The model decides how much to reason, unless reasoning is disabled.
     AdaptiveByDefault,
-    /// The model decides how much, and it cannot be disabled.
+    /// The model decides how much to reason. Reasoning cannot be disabled.
     AdaptiveAlways,
     /// With an effort level.
     Effort,
@@ -107,7 +107,7 @@ pub enum ModelSource {
     BuiltIn,
     /// In the user's `models.json`.
     File,
-    /// Nowhere: its properties are assumed.
+    /// Not defined anywhere: its properties are assumed.
     Assumed,
 }
 
@@ -136,7 +136,7 @@ struct ModelEntry {
 }
 
 impl Model {
-    /// Conservative assumptions for an unknown model, without prices.
+    /// Creates an unknown model with conservative assumptions and no prices.
     fn assumed(provider: &str, id: &str) -> Self {
         Self {
             provider: provider.to_owned(),
@@ -174,7 +174,7 @@ impl Model {
     }
 }
 
-/// The model as drivers see it.
+/// Converts a model for drivers.
 impl From<&Model> for ModelInfo {
     fn from(model: &Model) -> Self {
         let thinks = model.thinks != Thinks::None;

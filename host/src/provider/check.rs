@@ -7,8 +7,8 @@ use super::{Endpoint, ProviderError, anthropic, http::Http, openai};
 /// The timeout of the check.
 const TIMEOUT: Duration = Duration::from_secs(20);
 
-/// Requests the provider's list of models, which is free and needs a key. `endpoint` holds the key
-/// to check.
+/// Requests the provider's list of models, which is free and needs a key. `endpoint` contains the
+/// key to check.
 pub async fn check_key(provider: &str, mut endpoint: Endpoint) -> Result<(), ProviderError> {
     endpoint.idle = TIMEOUT;
     let (url, headers) = if provider == anthropic::NAME {

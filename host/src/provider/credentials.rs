@@ -42,17 +42,17 @@ pub fn variables() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().filter_map(|(_, variable)| *variable)
 }
 
-/// Returns the environment variable with the key of a provider.
+/// Returns the environment variable for a provider's key.
 pub fn variable_of(provider: &str) -> Option<&'static str> {
     let known = PROVIDERS.iter().find(|(name, _)| *name == provider);
     known.and_then(|(_, variable)| *variable)
 }
 
-/// Error of the key store. None of them contains a key.
+/// An error from the key store. No message contains a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialsError {
-    /// The provider has no keys.
+    /// The provider does not use an API key.
     #[error("`{}` is not a provider with an API key\nhint: use one of {}", .0.escape_debug(), known())]
     Provider(String),
     /// An environment variable holds an invalid key.
@@ -70,7 +70,7 @@ pub enum CredentialsError {
         path: PathBuf,
     },
     /// The file is invalid. It is left alone.
-    #[error("invalid key file `{}`: {reason}\nhint: move it away, then run `zot auth set PROVIDER`", path.display())]
+    #[error("invalid key file `{}`: {reason}\nhint: move it aside, then run `zot auth set PROVIDER`", path.display())]
     Broken {
         /// The file.
         path: PathBuf,
@@ -98,13 +98,13 @@ pub struct Credentials {
 }
 
 impl Credentials {
-    /// The key store of a home.
+    /// Returns the key store in this home.
     pub fn of(home: &Home) -> Self {
         Self { path: home.auth() }
     }
 
-    /// Returns the key of a provider. The `given` key wins over the environment variable, which
-    /// wins over the file. An empty variable counts as unset.
+    /// Returns a provider's key. The `given` key wins over the environment variable, which wins
+    /// over the file. An empty variable counts as unset.
     pub fn find(
         &self,
         provider: &str,
@@ -117,7 +117,8 @@ impl Credentials {
         if let Some(variable) = variable_of(provider)
             && let Some(value) = vars(variable).filter(|value| !value.is_empty())
         {
-            // A value that is not UTF-8 has a replacement character, which no key may contain.
+            // Converting a value that is not UTF-8 adds a replacement character, which is invalid
+            // in a key.
             let text = value.to_string_lossy();
             let key = ApiKey::new(&text);
             return key

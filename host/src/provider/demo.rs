@@ -33,16 +33,16 @@ pub struct Demo {
 }
 
 const SENTENCE: &str = "I am the demo model: I need no key and no network, and I know nothing. Write a line \
-    `/call NAME {json}` and I call that tool; for a real model set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run \
+    `/call NAME {json}` to call that tool; for a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run \
     `zot auth set anthropic`.";
 
 impl Demo {
-    /// A demo without a script.
+    /// Creates a demo without a script.
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// A demo that plays a script.
+    /// Creates a demo that plays a script.
     pub fn with_script(script: Script) -> Self {
         Self {
             script: Some(Arc::new(script)),
@@ -152,7 +152,7 @@ fn call(line: &str) -> Option<Result<(String, String), String>> {
         return Some(Err("Missing tool name: /call NAME {json}".to_owned()));
     }
     let args = args.trim();
-    // Only checked here. The agent parses it with its own limits.
+    // The arguments are only checked here. The agent parses them with its own limits.
     Some(match serde_json::from_str::<IgnoredAny>(args) {
         Ok(_) if args.starts_with('{') => Ok((name.to_owned(), args.to_owned())),
         Ok(_) => Err(format!("The arguments of {name} must be a JSON object.")),
@@ -181,12 +181,12 @@ fn results(messages: &[Message]) -> String {
     texts.join("\n")
 }
 
-/// Splits a text into words, as it would stream.
+/// Splits text into words, the way a model would stream it.
 fn pieces(text: &str) -> impl Iterator<Item = String> {
     text.split_inclusive(char::is_whitespace).map(str::to_owned)
 }
 
-/// Estimates tokens at four bytes each.
+/// Estimates the number of tokens, at four bytes per token.
 fn estimate(request: &Request, deltas: &[Delta]) -> Tokens {
     let sent: usize = request
         .messages

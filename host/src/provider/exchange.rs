@@ -17,8 +17,8 @@ pub(super) trait Decode: Send {
     /// Decodes the data of an event.
     fn event(&mut self, data: &str, deltas: &mut VecDeque<Delta>) -> Result<(), DecodeError>;
 
-    /// The connection ended properly. Ends an answer that is complete without an explicit end.
-    /// Default: an answer without one is truncated.
+    /// Called when the connection has ended cleanly. Completes an answer that has no explicit end.
+    /// Default: such an answer counts as truncated.
     fn end(&mut self, _deltas: &mut VecDeque<Delta>) {}
 }
 
@@ -27,7 +27,7 @@ pub(super) trait Decode: Send {
 pub(super) enum DecodeError {
     /// The event does not follow the API.
     Malformed(String),
-    /// The event reports an error of the provider.
+    /// The event reports a provider error.
     Failed {
         /// The provider's message.
         message: String,
@@ -43,13 +43,13 @@ impl From<SseError> for DecodeError {
 }
 
 impl DecodeError {
-    /// An event with invalid JSON. Reports the position but not the data, which may be long or
-    /// private.
+    /// Creates the error for an event with invalid JSON. It contains the position but not the data,
+    /// which may be long or private.
     pub(super) fn json(error: &serde_json::Error) -> Self {
         Self::Malformed(format!("invalid JSON in an event: {error}"))
     }
 
-    /// The provider reports an error that a retry does not fix.
+    /// Creates a provider error that a retry would not fix.
     pub(super) fn permanent(message: &str) -> Self {
         Self::Failed {
             message: message.to_owned(),

@@ -24,8 +24,8 @@ pub struct Endpoint {
     pub key: Option<ApiKey>,
     /// The connection timeout.
     pub connect: Duration,
-    /// The timeout before the response, and between two pieces of it. A model that reasons may send
-    /// nothing for minutes. The total duration has no limit.
+    /// The timeout for the start of the response, and between two pieces of it. A model that
+    /// reasons may send nothing for minutes. The total duration has no limit.
     pub idle: Duration,
     /// The retry policy.
     pub retry: Retry,
@@ -36,7 +36,7 @@ pub struct Endpoint {
 #[non_exhaustive]
 pub enum UrlError {
     /// The text is not a URL.
-    #[error("not a URL, such as https://example.com/v1")]
+    #[error("not a URL (example: https://example.com/v1)")]
     Invalid,
     /// The scheme is not HTTP.
     #[error("must begin with https:// or http://")]
@@ -49,7 +49,7 @@ pub enum UrlError {
 }
 
 impl Endpoint {
-    /// An endpoint with the default timeouts.
+    /// Creates an endpoint with the default timeouts.
     pub fn new(base_url: &str, key: Option<ApiKey>) -> Result<Self, UrlError> {
         let base_url = Url::parse(base_url.trim()).map_err(|_| UrlError::Invalid)?;
         if !matches!(base_url.scheme(), "http" | "https") {
@@ -203,7 +203,7 @@ impl Http {
         }
     }
 
-    /// Returns the next bytes of an answer, or `None` at its proper end.
+    /// Returns the next bytes of an answer, or `None` if it has ended cleanly.
     pub(super) async fn chunk(
         &self,
         answer: &mut Response,
@@ -262,7 +262,7 @@ impl Http {
         body
     }
 
-    /// Converts an error of the HTTP client. Its own text contains the URL, and the innermost cause
+    /// Converts an error from the HTTP client. Its text contains the URL, and the innermost cause
     /// is more specific.
     fn broken(&self, error: reqwest::Error) -> Fault {
         let is_connect = error.is_connect();

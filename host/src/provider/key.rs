@@ -44,7 +44,7 @@ impl ApiKey {
         Ok(Self(text.to_owned()))
     }
 
-    /// Returns the text, for the request or the file it belongs to.
+    /// Returns the key as text, for a request or the key file.
     pub fn expose(&self) -> &str {
         &self.0
     }
@@ -57,7 +57,7 @@ impl ApiKey {
         value
     }
 
-    /// Replaces the key in a text, in case it occurs there.
+    /// Replaces every occurrence of the key in `text`.
     pub fn scrub<'a>(&self, text: &'a str) -> Cow<'a, str> {
         if text.contains(&self.0) {
             Cow::Owned(text.replace(&self.0, "[key]"))

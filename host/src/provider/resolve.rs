@@ -99,7 +99,7 @@ fn installed(provider: &str) -> &'static str {
 }
 
 impl ResolveError {
-    /// Reports whether only a key is missing. The interactive mode then falls back to the demo.
+    /// Reports whether only a key is missing. Interactive mode then falls back to the demo.
     pub fn is_no_key(&self) -> bool {
         matches!(self, Self::NoProvider | Self::NoKey { .. })
     }
@@ -171,7 +171,7 @@ fn flag(flag: &'static str, of: &'static str, provider: String) -> ResolveError 
     ResolveError::Flag { flag, of, provider }
 }
 
-/// Returns the provider that the flags or the configuration name or imply.
+/// Returns the provider named or implied by the flags or the configuration.
 fn provider(wanted: &Wanted, config: &Config, catalogue: &Catalogue) -> Option<String> {
     if let Some(name) = &wanted.provider {
         return Some(name.clone());

@@ -10,7 +10,7 @@ use std::{
 pub struct Retry {
     /// The maximum number of retries.
     pub times: u32,
-    /// The delay before the first retry. It doubles with each further one.
+    /// The delay before the first retry. It doubles with each retry.
     pub first: Duration,
     /// The longest `Retry-After` to honour. If the provider asks for more, the request fails.
     pub longest: Duration,

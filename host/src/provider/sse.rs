@@ -2,10 +2,10 @@
 
 use memchr::memchr2;
 
-/// The maximum size of an event. A whole answer in one piece fits.
+/// The maximum size of an event, which is enough for a whole answer in one event.
 pub(super) const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Error of the decoder.
+/// A decoding error.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(super) enum SseError {
     /// A line or an event exceeds the limit.
@@ -16,16 +16,16 @@ pub(super) enum SseError {
     NotUtf8,
 }
 
-/// Decodes events by the rules of the HTML standard: lines end with CR, LF or both, an empty line
-/// ends an event, a colon begins a comment, and a byte order mark may come first. An unfinished
-/// event at the end is dropped.
+/// Decodes events according to the HTML standard: lines end with CR, LF or both, an empty line ends
+/// an event, a colon begins a comment, and a byte order mark may come first. An unfinished event at
+/// the end is dropped.
 #[derive(Debug)]
 pub(super) struct Decoder {
     /// The start of an unfinished line.
     line: Vec<u8>,
     data: String,
     has_data: bool,
-    /// The last byte was a CR. A following LF belongs to it.
+    /// Whether the last byte was a CR, so that a following LF belongs to the same line ending.
     after_cr: bool,
     at_start: bool,
     most_bytes: usize,
@@ -38,7 +38,7 @@ impl Default for Decoder {
 }
 
 impl Decoder {
-    /// Creates a decoder with a limit on lines and on the data of events.
+    /// Creates a decoder with a size limit for lines and for the data of events.
     pub(super) fn new(most_bytes: usize) -> Self {
         Self {
             line: Vec::new(),
@@ -50,8 +50,8 @@ impl Decoder {
         }
     }
 
-    /// Feeds the next bytes and passes the data of every complete event to `each`, lines joined by
-    /// newlines, up to the first error.
+    /// Decodes the next bytes. Passes the data of every complete event to `each`, with its lines
+    /// joined by newlines, until the first error.
     pub(super) fn feed<E: From<SseError>>(
         &mut self,
         mut bytes: &[u8],
@@ -114,7 +114,8 @@ impl Decoder {
             Some((field, value)) => (field, value.strip_prefix(' ').unwrap_or(value)),
             None => (line, ""),
         };
-        // Anything else is a comment, a name, an id, a reconnection time, or an unknown field.
+        // Anything else is a comment, an event name, an id, a reconnection time, or an unknown
+        // field.
         if field == "data" {
             if self.data.len() + value.len() >= self.most_bytes {
                 return Err(SseError::TooLong(self.most_bytes).into());

@@ -1,5 +1,5 @@
-//! Decodes strings from servers that split them by UTF-16 units: a surrogate pair may be split
-//! between two pieces.
+//! Decodes strings from servers that split them between UTF-16 code units: a surrogate pair may be
+//! split across two pieces.
 
 use serde::{Deserialize, Deserializer, de};
 use serde_json::Value;
@@ -57,8 +57,8 @@ pub(super) struct PieceJoiner {
 const UNKNOWN: char = char::REPLACEMENT_CHARACTER;
 
 impl PieceJoiner {
-    /// Decodes a piece, together with what the previous one left. Returns `None` if that is empty:
-    /// the piece may be only half a character.
+    /// Decodes a piece, together with the surrogate left over from the previous piece. Returns
+    /// `None` if the result is empty, because a piece may be only half a character.
     pub(super) fn join(&mut self, piece: RawText) -> Option<String> {
         let text = if self.high.is_none() {
             match String::from_utf8(piece.0) {

@@ -20,7 +20,7 @@ use crate::{
 /// The configuration of an agent. [`RuntimeConfig::new`] sets the defaults.
 #[non_exhaustive]
 pub struct RuntimeConfig {
-    /// The directory of sessions, extensions and logs.
+    /// The directory for sessions, extensions and logs.
     pub home: Home,
     /// The working directory.
     pub cwd: PathBuf,
@@ -30,7 +30,7 @@ pub struct RuntimeConfig {
     pub reasoning: Option<Reasoning>,
     /// Replaces the built-in system prompt. Default: none.
     pub system_prompt: Option<String>,
-    /// Texts to append to the system prompt. Default: none.
+    /// Sections to append to the system prompt. Default: none.
     pub appended: Vec<String>,
     /// Whether to read context files such as `AGENTS.md`. Default: yes.
     pub context_files: bool,
@@ -48,7 +48,7 @@ pub struct RuntimeConfig {
     pub session: Choice,
     /// Paths of extensions to load before the discovered ones.
     pub explicit: Vec<PathBuf>,
-    /// Whether to load only those. Default: no.
+    /// Whether to load only the `explicit` extensions. Default: no.
     pub no_ext: bool,
     /// Which of the project's extensions may start. Default: none.
     pub trust: TrustProject,
@@ -58,7 +58,7 @@ pub struct RuntimeConfig {
     pub strict_permissions: bool,
     /// Whether there is a user to interact with. Default: no.
     pub interactive: bool,
-    /// Slash commands of the embedding program. Extensions cannot register these names.
+    /// The embedding program's slash commands. Extensions cannot register these names.
     pub commands: Vec<String>,
     /// Callbacks into the embedding program.
     pub hooks: Arc<dyn Hooks>,
@@ -67,7 +67,7 @@ pub struct RuntimeConfig {
 }
 
 impl RuntimeConfig {
-    /// An agent in `cwd` with this model, without a session.
+    /// Creates the configuration of an agent in `cwd` with this model, without a session.
     pub fn new(home: Home, cwd: impl Into<PathBuf>, model: Resolved) -> Self {
         Self {
             home,
@@ -100,7 +100,7 @@ impl RuntimeConfig {
         self.model = Some(model);
     }
 
-    /// The model, or `None` once an agent has been started from this configuration.
+    /// Returns the model, or `None` once an agent has been started from this configuration.
     pub fn model(&self) -> Option<&Model> {
         self.model.as_ref().map(|resolved| &resolved.model)
     }

@@ -11,14 +11,14 @@ use crate::{Host, message::Message, provider::Model, session::Sessions, tool::To
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Context {
-    /// Tokens in the transcript, as the provider last counted them or as estimated.
+    /// Tokens in the transcript: the provider's last count, or an estimate.
     pub used: u64,
     /// Size of the model's context window in tokens.
     pub window: u64,
 }
 
 impl Runtime {
-    /// Returns the state as drivers see it.
+    /// Returns the state in the form that drivers receive.
     pub async fn state(&self) -> rpc::State {
         let busy = self.is_busy();
         let state = self.0.agent.state.lock().await;

@@ -6,13 +6,13 @@ use memchr::memchr;
 
 use super::line::{Head, Line, parse};
 
-/// The contents of a file.
+/// The parsed contents of a session file.
 #[derive(Debug, Default)]
 pub(super) struct Contents {
     pub(super) head: Option<Head>,
     /// Whether the head is the first line.
     pub(super) head_is_first: bool,
-    /// The version of a head that is too new.
+    /// The format version of the head, if it is too new.
     pub(super) newer: Option<u32>,
     /// The readable lines after the head, in order, with their positions.
     pub(super) lines: Vec<(Range<usize>, Line)>,
@@ -22,7 +22,7 @@ pub(super) struct Contents {
     pub(super) damaged: usize,
     /// The end of the last readable line.
     pub(super) whole: usize,
-    /// Whether anything follows it.
+    /// Whether anything follows the last readable line.
     pub(super) torn: bool,
     /// Whether the last readable line has no newline.
     pub(super) open_end: bool,
@@ -36,7 +36,7 @@ impl Contents {
             let end = memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at + 1);
             let line = &bytes[start..end];
             if line.iter().all(u8::is_ascii_whitespace) {
-                // Counts as readable only if a readable line follows.
+                // A blank line counts as readable only if a readable line follows.
             } else if let Some(parsed) = parse(line) {
                 contents.damaged += std::mem::take(&mut broken);
                 contents.whole = end;
@@ -61,7 +61,7 @@ impl Contents {
                 self.head = Some(head);
             }
             line => {
-                // A second head: two files were concatenated.
+                // A second head means that two files were concatenated.
                 if matches!(line, Line::Unknown | Line::Head(_) | Line::NewerHead(_)) {
                     self.unknown += 1;
                 }

@@ -1,15 +1,15 @@
-//! Errors of sessions, and notices about repaired ones.
+//! Session errors, and notices about opened sessions.
 
 use std::{
     io,
     path::{Path, PathBuf},
 };
 
-/// Error of a session.
+/// A session error.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SessionError {
-    /// Another process writes to it.
+    /// Another process is writing to the session.
     #[error(
         "session `{}` is in use by {}\nhint: close it there, or start a new session",
         path.display(), holder(*pid)
@@ -20,7 +20,7 @@ pub enum SessionError {
         /// The other process, if known.
         pid: Option<u32>,
     },
-    /// A newer zot wrote it, in an unknown format.
+    /// A newer version of zot wrote the session, in an unknown format.
     #[error("session `{}` has format version {version}, but this zot supports version 1\nhint: update zot", path.display())]
     Newer {
         /// The session file.
@@ -28,7 +28,7 @@ pub enum SessionError {
         /// The format version.
         version: u32,
     },
-    /// The path is something else. It is left alone.
+    /// The path is not a session file. It is not changed.
     #[error("`{}` is not a session", .0.display())]
     NotASession(PathBuf),
     /// A file to import has unreadable lines.
@@ -40,7 +40,7 @@ pub enum SessionError {
         lines: usize,
     },
     /// The session has fewer messages.
-    #[error("session `{}` has {}, not {at}", path.display(), counted(*messages, "message"))]
+    #[error("session `{}` has only {}: there is no message {at}", path.display(), counted(*messages, "message"))]
     NoSuchMessage {
         /// The session file.
         path: PathBuf,
@@ -54,7 +54,7 @@ pub enum SessionError {
     Exists(PathBuf),
     /// The disk is full.
     #[error(
-        "cannot write session `{}`: {source}\nhint: free some space; zot then writes what is missing",
+        "cannot write session `{}`: {source}\nhint: free some space; zot will then write the missing lines",
         path.display()
     )]
     Full {
@@ -121,7 +121,7 @@ impl SessionError {
 pub enum Notice {
     /// The last line was incomplete. Everything before it is intact.
     #[error(
-        "session `{}` ended in the middle of a line: moved those {bytes} bytes to `{}`, everything before them is intact",
+        "session `{}` ended in the middle of a line: moved the last {bytes} bytes to `{}`; everything before them is intact",
         path.display(), aside.display()
     )]
     Torn {
@@ -134,7 +134,7 @@ pub enum Notice {
     },
     /// The head or lines in the middle were unreadable. Everything else is intact.
     #[error(
-        "session `{}` was damaged: recovered {}, the original file is `{}`",
+        "session `{}` was damaged: recovered {}; the original file was copied to `{}`",
         path.display(), counted(*messages, "message"), aside.display()
     )]
     Damaged {
@@ -142,7 +142,7 @@ pub enum Notice {
         path: PathBuf,
         /// The backup of the original file.
         aside: PathBuf,
-        /// The number of messages left.
+        /// The number of recovered messages.
         messages: u64,
     },
     /// Nothing was readable; a new session begins.
@@ -170,7 +170,8 @@ pub enum Notice {
         /// The number of lines.
         lines: usize,
     },
-    /// Calls have no result, because their process was killed. The model sees them as cancelled.
+    /// Tool calls have no result, because their process was killed. The model sees them as
+    /// cancelled.
     #[error(
         "this session has {} without a result: marked as cancelled",
         counted(*calls as u64, "tool call")
@@ -188,8 +189,8 @@ pub enum Notice {
         /// The number of messages with such results.
         messages: usize,
     },
-    /// The session is not stored.
-    #[error("this session is not saved: cannot write `{}`: {why}", path.display())]
+    /// The session will not be stored.
+    #[error("this session will not be saved: cannot write `{}`: {why}", path.display())]
     Off {
         /// The file or directory that cannot be written.
         path: PathBuf,

@@ -96,7 +96,7 @@ fn add_blocks(page: &mut String, blocks: &[Block]) {
         match block {
             Block::Text { text } => *page += &format!("\n{}\n", text.trim_end()),
             Block::Image { mime_type, .. } => *page += &format!("\n*Image ({mime_type})*\n"),
-            // Only for the provider.
+            // Reasoning is only for the provider.
             Block::Thinking { .. } => {}
             Block::ToolCall { name, args, .. } => {
                 let args = serde_json::to_string_pretty(args).unwrap_or_default();

@@ -11,7 +11,7 @@ use crate::message::{Block, Message};
 /// The format version that this program writes.
 pub(super) const VERSION: u32 = 1;
 
-/// How deeply a call's arguments may nest.
+/// The maximum nesting depth of a call's arguments.
 const MAX_DEPTH: usize = 100;
 
 /// The first line, which identifies the session.
@@ -45,7 +45,7 @@ pub struct Parent {
     pub messages: u64,
 }
 
-/// A tool call of an extension. It is not sent to models.
+/// A tool call made by an extension. It is not sent to models.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct ExtensionCall {
@@ -83,8 +83,8 @@ pub(super) enum Line {
     Unknown,
 }
 
-/// A line to write. `n` is the number of messages up to here. It comes last, so that a listing
-/// finds it without parsing the line.
+/// A line to write. `n` is the number of messages up to here. It comes last, so that it can be
+/// found without parsing the line when sessions are listed.
 #[derive(Serialize)]
 #[serde(tag = "type", rename_all = "snake_case")]
 pub(super) enum Out<'a> {
@@ -217,7 +217,7 @@ fn is_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Returns the number of messages up to this line, from its end.
+/// Returns the number of messages up to this line, which is at the end of the line.
 pub(super) fn count_at_end(line: &[u8]) -> Option<u64> {
     let line = line.trim_ascii_end().strip_suffix(b"}")?;
     let digits = line

@@ -1,5 +1,5 @@
-//! Lists sessions without reading them whole: the start of a file has its head and title, its end
-//! the message count.
+//! Lists sessions without reading whole files: the head and title are at the start of a file, and
+//! the message count is at its end.
 
 use std::{
     cmp::Reverse,
@@ -17,9 +17,10 @@ use super::{
 };
 use crate::untrusted::{Follow, open_regular};
 
-/// How much of the start of a file to read. It holds the head, with a path, and a short title.
+/// How much of the start of a file to read. This is enough for the head, with its path, and a short
+/// title.
 const BEGINNING: u64 = 4 * 1024;
-/// How much to read if the path is very long.
+/// How much of the start to read if the path is very long.
 const LONG_BEGINNING: u64 = 64 * 1024;
 /// How much of the end of a file to read.
 const END: i64 = 256;
@@ -77,17 +78,17 @@ pub(super) fn list(dir: &Path) -> Listed {
     for (path, updated, len) in files(dir) {
         match entry(&path, updated) {
             Ok(Some(entry)) => listed.sessions.push(entry),
-            // It has just been created.
+            // The file has just been created.
             Ok(None) if len == 0 => {}
             Ok(None) => listed.unreadable.push(path),
-            // It has just been removed, or it is not accessible.
+            // The file has just been removed, or is not accessible.
             Err(_) => {}
         }
     }
     listed
 }
 
-/// Returns `None` if the file does not begin like a session.
+/// Reads the entry of a session. Returns `None` if the file does not start like a session.
 pub(super) fn entry(path: &Path, updated: SystemTime) -> io::Result<Option<Entry>> {
     let Some(mut file) = open_regular(path, Follow::Never)? else {
         return Ok(None);

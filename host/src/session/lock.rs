@@ -19,7 +19,7 @@ use crate::{
 pub(super) enum Access {
     /// For writing.
     Write(Locked),
-    /// Only for reading, and why.
+    /// Only for reading, with the error from opening it for writing.
     Read(File, io::Error),
 }
 
@@ -72,7 +72,7 @@ fn is_denied(error: &io::Error) -> bool {
     )
 }
 
-/// Takes the lock. The error names the process that holds it.
+/// Takes the lock. If another process holds it, the error contains that process's id.
 pub(super) fn lock(file: File, path: &Path) -> Result<Locked, SessionError> {
     Locked::try_new(file).map_err(|(file, error)| match error {
         TryLockError::WouldBlock => SessionError::Busy {
@@ -92,8 +92,8 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Returns the process that holds the lock, from `/proc/locks`: `1: FLOCK  ADVISORY  WRITE 4711
-/// 08:01:131 0 EOF`.
+/// Returns the id of the process that holds the lock, from a line in `/proc/locks`: `1: FLOCK
+/// ADVISORY  WRITE 4711 08:01:131 0 EOF`.
 fn holder(file: &File) -> Option<u32> {
     let file = file.metadata().ok()?;
     let device = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));

@@ -25,7 +25,7 @@ pub struct Opened {
     /// The session to write to.
     pub session: Session,
     /// The transcript for the model: all messages, or those since the last compaction with its
-    /// summary first. It is valid: no call without its result.
+    /// summary first. It is valid: every call has a result.
     pub transcript: Vec<Message>,
     /// The messages before the last compaction, for display only.
     pub earlier: Vec<Message>,
@@ -33,12 +33,12 @@ pub struct Opened {
     pub provider: String,
     /// The model last used.
     pub model: String,
-    /// What to report to the user.
+    /// Notices to show to the user.
     pub notices: Vec<Notice>,
 }
 
 impl Opened {
-    /// An empty session.
+    /// Creates an empty session.
     pub(super) fn fresh(head: &Head, writer: Option<Writer>, notices: Vec<Notice>) -> Self {
         Self {
             session: Session::new(head.id.clone(), writer),
@@ -50,7 +50,7 @@ impl Opened {
         }
     }
 
-    /// A session with these contents. Its transcript is repaired if necessary.
+    /// Creates a session with these contents. Its transcript is repaired if necessary.
     pub(super) fn of(
         contents: Contents,
         writer: Option<Writer>,
@@ -99,12 +99,12 @@ impl Opened {
 pub(super) enum FileOwner {
     /// In zot's own directory, where every file is or was a session.
     Zot,
-    /// A path from the user. A file that never was a session is left alone.
+    /// A path from the user. A file that was never a session is not changed.
     User,
 }
 
 /// Opens the file at `path` and repairs it if necessary. Returns `None` if it does not exist.
-/// `fresh` is the head of a new session in the file.
+/// `fresh` is the head to use if a new session begins in the file.
 pub(super) fn open(
     path: &Path,
     owner: FileOwner,
@@ -158,8 +158,8 @@ fn was_session(bytes: &[u8]) -> bool {
     bytes.iter().all(nothing) || bytes.starts_with(BEGINNING) || BEGINNING.starts_with(bytes)
 }
 
-/// Prepares a file for appending. Returns it with its length. Backs up everything that it removes
-/// first.
+/// Prepares a file for appending. Returns it with its length. First backs up everything that it
+/// removes.
 fn repair(
     path: &Path,
     file: Locked,

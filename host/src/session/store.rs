@@ -27,18 +27,19 @@ use crate::{
 /// The session to start with.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Choice {
-    /// A new one.
+    /// A new session.
     #[default]
     New,
-    /// None, nothing is stored: `--no-session`.
+    /// A session that is not stored (`--no-session`).
     Off,
-    /// The most recent one here: `--continue`.
+    /// The most recent session in this directory (`--continue`).
     Continue,
-    /// This file, created if missing: `--session FILE`, or one picked from a list.
+    /// The session in this file, which is created if missing (`--session FILE`, or a session picked
+    /// from a list).
     File(PathBuf),
 }
 
-/// The sessions of one working directory, in `$ZOT_HOME/sessions/<hash of it>/`.
+/// The sessions of one working directory, in `$ZOT_HOME/sessions/<hash of the directory>/`.
 #[derive(Debug, Clone)]
 pub struct Sessions {
     dir: PathBuf,
@@ -46,7 +47,7 @@ pub struct Sessions {
 }
 
 impl Sessions {
-    /// The sessions of `cwd`. Creates nothing yet.
+    /// Returns the sessions of `cwd`. Does not create anything yet.
     pub fn of(home: &Home, cwd: &Path) -> Self {
         // Different paths to the same directory share its sessions.
         let cwd = fs::canonicalize(cwd)
@@ -64,7 +65,7 @@ impl Sessions {
         &self.dir
     }
 
-    /// Opens the chosen session. A new one gets this provider and model.
+    /// Opens the chosen session. A new session starts with this provider and model.
     pub fn begin(
         &self,
         choice: &Choice,
@@ -79,8 +80,8 @@ impl Sessions {
         }
     }
 
-    /// Creates a session. Its file is created with the first message. If that is impossible,
-    /// nothing is stored, and a notice says so.
+    /// Creates a session. Its file is created with the first message. If the file cannot be
+    /// created, the session is not stored, and a notice reports it.
     pub fn create(&self, provider: &str, model: &str) -> Opened {
         let head = self.head(provider, model);
         match self.prepare() {

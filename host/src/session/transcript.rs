@@ -1,8 +1,8 @@
 //! Repairs a transcript, so that every call is followed by its result, and every result has a call.
 //!
-//! A killed process leaves calls without results, and a damaged file results without calls.
-//! Providers reject both, and would reject the session forever. Nothing is dropped: a missing
-//! result is added, and a result without a call becomes text.
+//! A killed process leaves calls without results, and a damaged file may contain results without
+//! calls. Providers reject both, so the session could never be continued. Nothing is dropped: a
+//! missing result is added, and a result without a call becomes text.
 
 use std::collections::HashSet;
 
@@ -12,7 +12,7 @@ use crate::message::{Block, Message, Role};
 
 /// The result of a call whose result was never written.
 const CANCELLED: &str = "cancelled: zot exited before this call finished";
-/// Replaces a lost beginning.
+/// Replaces the start of a conversation if it is lost.
 const NO_BEGINNING: &str = "(the start of this conversation is lost)";
 
 /// Precedes a result whose call is lost.

@@ -17,7 +17,7 @@ use crate::{
     home::make_private,
 };
 
-/// The limit on lines that wait for the first message, in bytes.
+/// The maximum size, in bytes, of the lines that wait for the first message.
 const MAX_EARLY_BYTES: usize = 64 * 1024;
 
 /// The outcome of a write.
@@ -29,7 +29,7 @@ pub enum Written {
     /// The line is in the file, together with everything that could not be written before.
     CaughtUp,
     /// The line could not be written, and neither could earlier ones; the first failure was
-    /// returned as an error. The next write tries again.
+    /// returned as an error. The next write will try again.
     Later,
     /// The session is not stored.
     Off,
@@ -44,12 +44,12 @@ pub struct Unsynced(Option<UnsyncedFile>);
 struct UnsyncedFile {
     file: File,
     path: PathBuf,
-    /// The folder's entry for the file is not synced either.
+    /// Whether the folder's entry for the file must be synced too.
     is_new: bool,
 }
 
 impl Unsynced {
-    /// Syncs the file. Blocks until the disk is done.
+    /// Syncs the file. Blocks until the disk has synced.
     pub fn sync(self) -> Result<(), SessionError> {
         let Some(UnsyncedFile { file, path, is_new }) = self.0 else {
             return Ok(());
@@ -68,11 +68,11 @@ pub(super) struct Writer {
     path: PathBuf,
     /// `None` until the file is created.
     file: Option<Locked>,
-    /// The head, until it is written.
+    /// The head; `None` once it is written.
     head: Option<Head>,
     /// The length of the file up to the last complete line.
     len: u64,
-    /// A write failed, and there may be a partial line after `len`.
+    /// Whether a write failed and may have left a partial line after `len`.
     torn: bool,
     /// Lines that are not in the file yet.
     waiting: Vec<u8>,
@@ -82,12 +82,12 @@ pub(super) struct Writer {
 }
 
 impl Writer {
-    /// A writer whose file is created, in a private folder, with the first line.
+    /// Creates a writer whose file is created, in a private folder, with the first line.
     pub(super) fn pending(path: PathBuf, head: Head) -> Self {
         Self::new(path, None, Some(head), 0)
     }
 
-    /// A writer for an existing file with complete lines up to `len`.
+    /// Creates a writer for an existing file with complete lines up to `len`.
     pub(super) fn of(path: PathBuf, file: Locked, len: u64) -> Self {
         Self::new(path, Some(file), None, len)
     }
@@ -109,12 +109,12 @@ impl Writer {
         &self.path
     }
 
-    /// The head, until it is written.
+    /// Returns the head, or `None` once it is written.
     pub(super) fn head_mut(&mut self) -> Option<&mut Head> {
         self.head.as_mut()
     }
 
-    /// Writes lines, together with those that wait, in one write.
+    /// Writes lines, together with the waiting ones, in one write.
     pub(super) fn append(
         &mut self,
         add: impl FnOnce(&mut Vec<u8>),
@@ -123,7 +123,7 @@ impl Writer {
         self.flush()
     }
 
-    /// Writes lines that do not justify creating the file. They wait for the first message.
+    /// Writes lines that do not justify creating the file: until the first message, they wait.
     pub(super) fn append_quietly(
         &mut self,
         add: impl FnOnce(&mut Vec<u8>),
@@ -142,7 +142,7 @@ impl Writer {
         self.head.is_none() || self.failing
     }
 
-    /// Writes the waiting lines, and returns what is not synced yet.
+    /// Writes the waiting lines, and returns the data that is not synced yet.
     pub(super) fn flush_all(&mut self) -> Result<(Written, Unsynced), SessionError> {
         let written = if self.waiting.is_empty() || !self.has_begun() {
             Written::Yes

@@ -1,9 +1,9 @@
-//! The `bash` tool: runs a command, streams its output, and ends everything that it started.
+//! The `bash` tool: runs a command, streams its output, and stops every process that it started.
 //!
-//! The call ends when the shell exits, even if a child still holds its pipe. Background processes
-//! are then ended and listed in the result: no process outlives its call. The same happens on
-//! timeout, and when the call is cancelled or its future dropped. The whole process tree is first
-//! asked to exit, then killed.
+//! The call ends when the shell exits, even if a child process still has its pipe open. Background
+//! processes are then stopped and listed in the result: no process outlives its call. The same
+//! happens on timeout, and when the call is cancelled or its future dropped. The whole process tree
+//! is first asked to exit, then killed.
 
 mod jail;
 mod lines;
@@ -33,15 +33,16 @@ use crate::{ToolOutcome, provider::ToolSpec};
 
 pub(super) const NAME: &str = "bash";
 
-/// How much of an output the model sees, and how much is stored in a file.
+/// How much of a command's output the model sees, and how much is stored in a file.
 const OUTPUT_LIMITS: OutputLimits = OutputLimits {
     head: 10 << 10,
     tail: 20 << 10,
     file: 64 << 20,
 };
-/// How long a process tree has to exit by itself. Git, for example, removes its locks.
+/// How long a process tree has to exit by itself. Git, for example, uses this time to remove its
+/// locks.
 const GRACE: Duration = Duration::from_millis(500);
-/// The kernel's limit on the length of an argument.
+/// The maximum length of a command in bytes. The kernel limits an argument to 128 KiB.
 const COMMAND: usize = 120_000;
 /// How many background processes to list.
 const NAMED: usize = 5;
@@ -99,8 +100,8 @@ impl Shell {
             NAME,
             format!(
                 "Runs a command with {shell} in the working directory and returns its output, including standard error, and its exit \
-                 status. Each call is a new shell: `cd` and variables do not carry over. There is no terminal and no input. For a \
-                 long output, the result has its start and end, and the path of a file with all of it. When the shell exits, \
+                 status. Each call is a new shell: `cd` and variables do not carry over. There is no terminal and no input. If the \
+                 output is long, the result has its start and end, and the path of a file with all of it. When the shell exits, \
                  background processes are killed: start a server and use it in the same command."
             ),
             json!({
@@ -197,7 +198,7 @@ impl Shell {
         }
         if command.len() > COMMAND {
             return Err(format!(
-                "command has {} bytes, and the limit is {}\nhint: write it to a file and run that",
+                "command is {} bytes, but the limit is {}\nhint: write it to a file and run the file",
                 grouped(command.len() as u64),
                 grouped(COMMAND as u64)
             ));

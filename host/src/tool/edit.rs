@@ -36,8 +36,8 @@ pub(super) struct Args {
 pub(super) fn tool_spec() -> ToolSpec {
     spec(
         NAME,
-        "Replaces exact texts in a file, all or nothing. Each `old_text` must occur in the file \
-         exactly once, including whitespace, unless `replace_all` is set. The line numbers that `read` shows are not part of it. \
+        "Replaces exact text in a file, all or nothing. Each `old_text` must occur in the file \
+         exactly once, including whitespace, unless `replace_all` is set. The line numbers that `read` shows are not part of the text. \
          All edits are matched against the file as it is now, and must not overlap. Line endings (CRLF), encoding and mode are \
          preserved. Returns a diff."
             .to_owned(),
@@ -82,7 +82,7 @@ fn edit(files: &Files, args: &Args) -> Result<ToolOutcome, FileError> {
     };
     let too_large = |size| {
         Ok(failed(format!(
-            "cannot edit `{path}`: it has {}, and the limit is {} bytes\nhint: use bash, for example sed",
+            "cannot edit `{path}`: it is {}, but the limit is {} bytes\nhint: use bash, for example sed",
             count(size, "byte"),
             grouped(FILE)
         )))

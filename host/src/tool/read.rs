@@ -103,7 +103,7 @@ fn file_content(
             count(size, "byte")
         ))),
         FileKind::Image(_) if size > IMAGE => Ok(failed(format!(
-            "cannot show `{path}`: the image has {}, and the limit is {} bytes\nhint: use bash to create a smaller copy",
+            "cannot show `{path}`: the image is {}, but the limit is {} bytes\nhint: use bash to create a smaller copy",
             count(size, "byte"),
             grouped(IMAGE)
         ))),
@@ -150,12 +150,12 @@ fn text(file: File, size: u64, args: &Args, cancel: &CancellationToken) -> io::R
     Ok(completed(text))
 }
 
-/// Notes about the window that its lines do not show.
+/// Returns notes about the window for anything that its lines do not show.
 fn notes(window: &Window, bounds: Bounds, size: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if window.more {
         notes.push(format!(
-            "truncated, the file has {}: continue with offset={}",
+            "truncated: the file is {}; continue with offset={}",
             count(size, "byte"),
             bounds.offset + window.shown
         ));

@@ -1,8 +1,8 @@
-//! The scratch folder of a session: long outputs that its transcript refers to, and temporary files
-//! of jailed commands.
+//! The scratch folder of a session: long outputs that its transcript refers to, and the temporary
+//! files of jailed commands.
 //!
-//! Other sessions cannot read it from their jails. Its size is limited, and folders that were
-//! unused for a week are removed when zot starts.
+//! Other sessions cannot read it from their jails. Its size is limited, and folders that have not
+//! been used for a week are removed when zot starts.
 
 use std::{
     collections::{HashSet, hash_map::RandomState},
@@ -46,7 +46,7 @@ struct ScratchState {
 }
 
 impl Scratch {
-    /// A scratch folder at `folder`, which is created on first use.
+    /// Returns the scratch folder at `folder`, which is created on first use.
     pub(super) fn new(folder: PathBuf) -> Self {
         Self::bounded(folder, OUTPUTS)
     }
@@ -174,7 +174,7 @@ impl TemporaryFolder {
         self.0.as_deref().unwrap_or(Path::new(""))
     }
 
-    /// Removes the folder and waits for that.
+    /// Removes the folder, and waits until it is removed.
     pub(super) async fn remove(mut self) {
         if let Some(path) = self.0.take() {
             let _ = tokio::task::spawn_blocking(move || fs::remove_dir_all(path)).await;
@@ -215,7 +215,7 @@ fn outputs_in(folder: &Path) -> io::Result<Vec<StoredOutput>> {
     Ok(outputs)
 }
 
-/// Removes the folders in `scratch` that were unused for a week.
+/// Removes the folders in `scratch` that have not been used for a week.
 pub(crate) fn clean(scratch: &Path) {
     let Ok(entries) = untrusted::list(None, scratch, ENTRIES) else {
         return;
@@ -284,7 +284,7 @@ mod tests {
         let (third, removed) = put(&scratch, 30);
         assert_eq!(removed, 1);
         assert!(!first.exists() && second.exists() && third.exists());
-        // Also counts the outputs of an earlier run.
+        // The outputs of an earlier run also count.
         let again = Scratch::bounded(folder.path().join("s"), 100);
         let (fourth, removed) = put(&again, 200);
         assert_eq!(removed, 2);

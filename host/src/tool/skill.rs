@@ -41,7 +41,7 @@ enum SkillSource {
     Builtin(&'static str),
     /// In a folder.
     Folder {
-        /// Symlinks may not lead out of this folder; `None` for no limit.
+        /// Symlinks must not lead out of this folder; `None` for no limit.
         root: Option<PathBuf>,
         /// The path of the skill's folder, relative to `root`.
         rest: PathBuf,
@@ -83,7 +83,7 @@ pub struct Skills {
 }
 
 impl Skills {
-    /// No skills. The tool is not offered then.
+    /// Returns no skills, in which case the tool is not offered.
     pub fn none() -> Self {
         Self {
             skills: Vec::new(),
@@ -91,16 +91,16 @@ impl Skills {
         }
     }
 
-    /// The built-in skills.
+    /// Returns the built-in skills.
     pub fn builtin() -> Self {
         let mut skills = Self::none();
         skills.add_builtin();
         skills
     }
 
-    /// Finds the skills of the project and the user as well: in `.zot/skills`, `$ZOT_HOME/skills`,
+    /// Also finds the skills of the project and the user: in `.zot/skills`, `$ZOT_HOME/skills`,
     /// `.claude/skills` and `.agents/skills`, each in a folder with a `SKILL.md`. The first skill
-    /// with a name wins. The built-in ones come last, so they can be replaced.
+    /// with a given name wins. The built-in ones come last, so they can be replaced.
     ///
     /// Symlinks that lead out of the project are not followed for its skills.
     pub fn find(cwd: &Path, home: &Home) -> Self {
@@ -113,7 +113,7 @@ impl Skills {
         skills
     }
 
-    /// All skills, in the order they were found.
+    /// Returns all skills, in the order they were found.
     pub fn iter(&self) -> impl Iterator<Item = &Skill> {
         self.skills.iter()
     }

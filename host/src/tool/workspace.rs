@@ -1,5 +1,5 @@
-//! The only access to the user's files. Every tool that reads or writes files uses it, so that no
-//! tool can bypass the jail.
+//! The only way for tools to access the user's files. Every tool that reads or writes files uses
+//! this module, so that no tool can bypass the jail.
 //!
 //! In the jail a path is resolved when it is used, beneath a folder that was opened when the jail
 //! was turned on (see [`beneath`]). There is no gap between check and use.
@@ -47,7 +47,7 @@ pub(crate) struct Workspace {
     writing: Arc<Mutex<()>>,
 }
 
-/// Folders that were opened when the jail was turned on. They stay the same when something is
+/// Folders that were opened when the jail was turned on. They stay the same even if a path is
 /// renamed.
 #[derive(Debug)]
 struct Jail {
@@ -57,7 +57,7 @@ struct Jail {
 
 #[derive(Debug)]
 struct Root {
-    /// The paths it is known by.
+    /// The paths that refer to this folder.
     names: Vec<PathBuf>,
     folder: OwnedFd,
 }
@@ -157,7 +157,7 @@ pub(crate) struct Files {
     writing: Arc<Mutex<()>>,
 }
 
-/// Something opened for reading.
+/// A file or folder opened for reading.
 #[derive(Debug)]
 pub(crate) enum OpenedPath {
     File(File, Metadata),
@@ -239,7 +239,7 @@ impl Files {
         let opened = place.open(&place.path, flags).map_err(fail)?;
         refuse_proc(path, &opened)?;
         let file = File::from(opened);
-        // It may not be the file that was checked, so check the opened one.
+        // The opened file may not be the one that was checked before, so check it again.
         let found = file
             .metadata()
             .map_err(|error| FileError::io(path, error))?;
@@ -251,7 +251,7 @@ impl Files {
         })
     }
 
-    /// Writes `bytes` to `path` atomically, and returns the size of the file that was there.
+    /// Writes `bytes` to `path` atomically, and returns the size of the previous file, if any.
     /// Follows a symlink and replaces its target; other hard links to that file keep the old
     /// content. With `expected`, fails if the file has changed.
     pub(crate) fn replace(
@@ -398,7 +398,8 @@ fn refuse_special(path: &str, found: &Metadata) -> Result<(), FileError> {
     })
 }
 
-/// `/proc/self` is zot itself here, with the keys in its environment.
+/// Refuses paths in `/proc`. There, `/proc/self` is zot itself, with the API keys in its
+/// environment.
 fn refuse_proc(path: &str, opened: &OwnedFd) -> Result<(), FileError> {
     #[cfg(target_os = "linux")]
     if let Ok(system) = rustix::fs::fstatfs(opened)

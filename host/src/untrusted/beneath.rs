@@ -17,7 +17,7 @@ use rustix::{
 /// The kernel's own limit on symlinks in one path.
 pub(crate) const MAX_LINKS: usize = 40;
 
-/// Opens a path without side effects.
+/// Flags to open a path without side effects.
 #[cfg(target_os = "linux")]
 pub(crate) const LOOK: OFlags = OFlags::PATH;
 #[cfg(not(target_os = "linux"))]
@@ -41,7 +41,7 @@ pub(crate) fn open(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<O
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         match retry_on_intr(|| openat2(root, at, flags, Mode::empty(), resolve)) {
             // The kernel gives up on `..` if anything on the system is renamed meanwhile. Kernels
-            // before 5.6 do not know `openat2`, nor do some seccomp filters.
+            // before 5.6 do not support `openat2`, and some seccomp filters block it.
             Err(Errno::AGAIN | Errno::NOSYS | Errno::PERM) => {}
             opened => return opened,
         }
@@ -87,7 +87,7 @@ fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
 fn is_link(folder: BorrowedFd<'_>, name: &OsStr) -> Result<bool> {
     match statat(folder, name, AtFlags::SYMLINK_NOFOLLOW) {
         Ok(stat) => Ok(FileType::from_raw_mode(stat.st_mode) == FileType::Symlink),
-        // The caller may be about to create it.
+        // The caller may be about to create the file.
         Err(Errno::NOENT) => Ok(false),
         Err(error) => Err(error),
     }

@@ -335,7 +335,7 @@ async fn a_guard_that_the_chain_did_not_reach_still_blocks() {
     assert_eq!(block.by, "guard");
     assert_eq!(
         block.reason,
-        "guard failed: the chain ran out of time (15s) before it was asked"
+        "guard failed: not asked: the interceptor chain timed out after 15s"
     );
 }
 

@@ -109,7 +109,7 @@ async fn a_missing_hello_is_noted_after_5_seconds_and_fatal_after_30() {
     sleep(seconds(4.9)).await;
     assert!(!extension.log.has("has not sent hello"));
     sleep(seconds(0.2)).await;
-    assert!(extension.log.has("Info: has not sent hello for 5s"));
+    assert!(extension.log.has("Info: has not sent hello after 5s"));
     let why = extension.ended().await;
     assert_eq!(why, "was stopped: no hello within 30s");
     assert_eq!(start.elapsed().as_secs(), 30);
@@ -365,7 +365,7 @@ async fn an_extension_registers_at_most_1000_commands_and_tools() {
     assert_eq!(registered.tools.len(), limits::REGISTRATIONS);
     assert_eq!(registered.commands[7].description, "again");
     for kind in ["register_command", "register_tool"] {
-        let refused = format!("{kind}: name1000: the limit of 1000 is reached");
+        let refused = format!("{kind}: name1000: the limit of 1000 registrations is reached");
         assert!(extension.log.has(&refused), "{refused}");
     }
 }

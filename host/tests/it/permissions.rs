@@ -526,7 +526,7 @@ async fn unenforced_permissions_warn_once_or_fail_under_strict() {
                     error.starts_with("its permissions cannot be enforced here (not enforced:")
                 );
                 assert!(
-                    error.contains("hint: without --strict-permissions"),
+                    error.contains("hint: to start it anyway, omit --strict-permissions"),
                     "{error}"
                 );
             }
@@ -553,7 +553,7 @@ async fn strict_permissions_ignore_extensions_without_permissions() {
     let stats = user.fixture.host.load(vec![launch]).await;
     assert_eq!(stats.ready, 1, "{stats:?}");
     let (_, report) = &user.fixture.host.permissions()[0];
-    assert_eq!(report.to_string(), "the user's full rights");
+    assert_eq!(report.to_string(), "the user's full privileges");
     user.end().await;
 }
 

@@ -114,7 +114,7 @@ async fn shadowed_names_are_logged_by_the_shadowed_extension() {
     for line in [
         "its tool `echo` is shadowed by the one from first, which loads first",
         "its command `say` is shadowed by the one from first, which loads first",
-        "ignored unknown fields of the manifest: /colour, /timeouts/tea_ms",
+        "ignored unknown manifest fields: /colour, /timeouts/tea_ms",
     ] {
         assert_eq!(log.matches(line).count(), 1, "{line}: {log}");
     }

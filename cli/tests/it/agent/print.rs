@@ -136,7 +136,7 @@ fn zot_works_without_a_writable_home() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.out.contains("demo model"));
     assert!(
-        ran.err.contains("! this session is not saved: "),
+        ran.err.contains("! this session will not be saved: "),
         "{}",
         ran.err
     );

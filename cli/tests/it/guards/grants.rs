@@ -36,7 +36,7 @@ fn a_confined_extension_cannot_call_a_tool_without_permission() {
     let said = run(&mut rpc, "go")["data"]["display"].take();
     assert_eq!(
         said,
-        "it may not call `bash`: add \"tools\": [\"bash\"] to \"permissions\" in its extension.json"
+        "it is not allowed to call `bash`: add \"tools\": [\"bash\"] to \"permissions\" in its extension.json"
     );
     assert_eq!(files_starting_with(&world, "forbidden"), [""; 0]);
     rpc.end();
@@ -112,7 +112,7 @@ fn a_command_can_answer_with_a_prompt_only_with_submit_permission() {
         if !works {
             assert_eq!(
                 answer["error"],
-                "caller: it may not submit prompts: add \"submit\": true to \"permissions\" in its extension.json"
+                "caller: it is not allowed to submit prompts: add \"submit\": true to \"permissions\" in its extension.json"
             );
         }
         rpc.end();
@@ -121,7 +121,7 @@ fn a_command_can_answer_with_a_prompt_only_with_submit_permission() {
 
 #[test]
 fn a_rewrite_without_permission_is_a_reported_failure() {
-    let lacks = "it may not rewrite tool_call: its permissions lack \"intercept\": [\"tool_call\"]";
+    let lacks = "it is not allowed to rewrite tool_call: its permissions lack \"intercept\": [\"tool_call\"]";
     for (policy, status) in [("allow", "completed"), ("block", "blocked")] {
         let world = World::new();
         let manifest = json!({
@@ -178,7 +178,7 @@ fn install_list_and_doctor_show_permissions_in_words() {
         for words in [
             "may run bash: it can do everything you can do",
             "may rewrite tool_result",
-            "may submit prompts in your name",
+            "may submit prompts on your behalf",
         ] {
             assert!(said.contains(words), "{command}: {words}\n{said}");
         }

@@ -55,7 +55,7 @@ fn a_submit_without_permission_is_refused_and_reported() {
     let world = World::new();
     let screen = screen(&world, &json!({}), &[]);
     screen.wait_for(
-        "[actor] it may not submit prompts: add \"submit\": true to \"permissions\" in its extension.json",
+        "[actor] it is not allowed to submit prompts: add \"submit\": true to \"permissions\" in its extension.json",
     );
     assert!(!screen.text().contains("do as I say"), "{}", screen.text());
     let world = World::new();

@@ -109,7 +109,7 @@ fn calls_are_confirmed_until_the_user_chooses_always() {
     screen.wait_for("command  echo one > one.txt");
     assert!(!made("one"), "the call ran before it was confirmed");
     screen.keys("n");
-    screen.wait_for("declined this call of `bash`");
+    screen.wait_for("declined this call to `bash`");
     screen.wait_idle();
     assert!(!made("one"));
 
@@ -165,7 +165,7 @@ fn config_json_makes_zot_ask_before_each_call() {
         screen.send("/call bash {\"command\": \"true\"}");
         screen.wait_for("── Run bash? ──");
         screen.keys(ESC);
-        screen.wait_for("declined this call of `bash`");
+        screen.wait_for("declined this call to `bash`");
         screen.wait_idle();
         screen.leave();
     }
@@ -186,7 +186,7 @@ fn keys_typed_before_a_question_appears_do_not_answer_it() {
     screen.wait_for("n  no");
     assert!(!world.work().join("made.txt").exists());
     screen.keys("n");
-    screen.wait_for("declined this call of `bash`");
+    screen.wait_for("declined this call to `bash`");
     screen.leave_by_force();
 }
 

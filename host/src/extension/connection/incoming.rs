@@ -17,7 +17,8 @@ use crate::extension::{
 
 /// How many consecutive lines that are not JSON are logged; further ones are counted.
 const GARBAGE_LOGGED: usize = 10;
-/// How many unknown frame types are named in the log. Limits the memory that made-up types can use.
+/// How many different unknown frame types are logged. This limits the memory that an extension can
+/// use up by inventing types.
 const UNKNOWN_TYPES_NAMED: usize = 64;
 
 impl Connection {
@@ -83,7 +84,7 @@ impl Connection {
                 }
             }
             FromExtension::ShutdownAck(_) => {}
-            // Only reached if the type is spelled with escapes; `unknown_type` finds all others.
+            // Only reached if the type contains JSON escapes; `unknown_type` finds all others.
             FromExtension::Unknown(unknown) => return self.unknown(&unknown.name, state),
             other => self.listener.frame(other),
         }
@@ -93,7 +94,7 @@ impl Connection {
     fn hello(&self, hello: &Hello) {
         if hello.name != *self.name {
             self.listener.log(&format!(
-                "hello has the name {:?}, the manifest {:?}; using the manifest's",
+                "the name in hello is {:?}, but {:?} in the manifest; using the manifest's",
                 hello.name, self.name
             ));
         }
@@ -104,7 +105,7 @@ impl Connection {
             .extend(capabilities.cloned());
     }
 
-    /// Restarts the wait for `ready`, if it has not been sent yet.
+    /// Restarts the timeout for `ready`, if the extension has not sent it yet.
     fn expect_ready(&self, state: &mut ReadState) {
         if *self.stage.borrow() == Stage::Registering {
             state.frame_deadline = Some(tokio::time::Instant::now() + self.limits.auto_ready);
@@ -141,14 +142,15 @@ impl Connection {
         self.send_error(error);
     }
 
-    /// Sends an error frame if the extension supports that.
+    /// Sends an `error` frame if the extension supports it.
     fn send_error(&self, error: FrameError) {
         if self.registered().can(&Capability::Errors) {
             let _ = self.send(&error.into());
         }
     }
 
-    /// Ends a run of lines that are not JSON, and logs how many were not logged.
+    /// Ends a run of lines that are not JSON, and logs how many of them were not logged
+    /// individually.
     fn end_garbage_run(&self, state: &mut ReadState) {
         let run = std::mem::take(&mut state.garbage);
         if run > GARBAGE_LOGGED {

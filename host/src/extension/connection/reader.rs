@@ -25,7 +25,7 @@ pub(super) struct ReadState {
     /// The reply to `hello`; `None` once it is sent.
     pub(super) ack: Option<HelloAck>,
     hello_by: Instant,
-    /// When to act on a missing frame: first on `hello`, then on `ready`.
+    /// The deadline for the next required frame: first `hello`, then `ready`.
     pub(super) frame_deadline: Option<Instant>,
     /// Consecutive lines that are not JSON.
     pub(super) garbage: usize,
@@ -50,7 +50,7 @@ impl ReadState {
     }
 }
 
-/// How far the process has got in ending.
+/// What is known about the end of the process.
 #[derive(Default)]
 struct ProcessEnd {
     status: Option<String>,
@@ -140,7 +140,7 @@ impl Connection {
         self.stop_reason.lock().take().map_or(Ok(()), Err)
     }
 
-    /// The next deadline that no other event announces.
+    /// Returns the time at which the reader must wake up to check its deadlines.
     fn next_deadline(&self, state: &ReadState, process: &ProcessEnd) -> Option<Instant> {
         let due = [
             state.frame_deadline,
@@ -151,7 +151,8 @@ impl Connection {
         due.into_iter().flatten().min()
     }
 
-    /// When the write stall becomes too long, if the extension keeps reading nothing.
+    /// Returns when the write stall will exceed its limit, if the extension does not read before
+    /// then.
     fn stall(&self, state: &ReadState) -> Option<Instant> {
         let stalled = self.outbox.stalled_since()?;
         let counted = state.stall_counted_from.max(self.pending.settled_at());
@@ -179,7 +180,8 @@ impl Connection {
                 let limit = self.limits.write_stall;
                 return Err(format!("was disconnected: it read nothing for {limit:?}"));
             }
-            // The extension may be too busy with a request to read: that time does not count.
+            // The extension may be too busy with a request to read its input. That time does not
+            // count.
             state.stall_counted_from = now;
         }
         Ok(())
@@ -192,7 +194,7 @@ impl Connection {
         self.pending.fail_all(&closed);
     }
 
-    /// Handles a missing `hello`, or a missing `ready` after a pause.
+    /// Called when `hello` or `ready` has not arrived by its deadline.
     fn frame_missing(&self, state: &mut ReadState) -> Result<(), String> {
         if state.ack.is_none() {
             state.frame_deadline = None;
@@ -205,7 +207,7 @@ impl Connection {
         }
         state.frame_deadline = Some(state.hello_by);
         let waiting = format!(
-            "has not sent hello for {:?}; zot waits for {:?} in total",
+            "has not sent hello after {:?}; zot waits for {:?} in total",
             self.limits.hello_notice, self.limits.hello
         );
         self.listener.log(&waiting);

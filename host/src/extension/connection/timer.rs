@@ -23,7 +23,8 @@ impl Timer {
 
     /// Sets the time. `None` means never.
     pub(super) fn set(&mut self, at: Option<Instant>) {
-        // With `None` it still fires once more: cheaper than resetting the timer for each request.
+        // With `None`, the timer still fires once more, which is cheaper than resetting it for each
+        // request.
         if let Some(at) = at
             && self.set_to != Some(at)
         {
@@ -32,7 +33,7 @@ impl Timer {
         self.set_to = at.or(self.set_to);
     }
 
-    /// Resolves when the time is reached, once.
+    /// Resolves once, when the time is reached.
     pub(super) async fn elapsed(&mut self) {
         if self.set_to.is_none() {
             return std::future::pending().await;

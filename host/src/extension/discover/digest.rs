@@ -11,21 +11,22 @@ use sha2::{Digest, Sha256};
 use super::escape;
 use crate::untrusted::{Follow, open_regular};
 
-/// The maximum number of entries, at any depth, in one directory or in all that share a
+/// The maximum number of entries, at any depth, in one directory or in all directories that share a
 /// [`DigestBudget`].
 pub const DIGEST_ENTRIES: usize = 20_000;
-/// The maximum number of bytes in files, in one directory or in all that share a [`DigestBudget`].
+/// The maximum total size of the files, in bytes, in one directory or in all directories that share
+/// a [`DigestBudget`].
 pub const DIGEST_BYTES: u64 = 256 * 1024 * 1024;
 /// The maximum depth of nested directories.
 pub const DIGEST_LEVELS: usize = 64;
 
-/// What may still be digested. Untrusted directories share a budget, so that many of them do not
+/// How much more may be digested. Untrusted directories share a budget, so that many of them do not
 /// take longer than one.
 #[derive(Debug)]
 pub struct DigestBudget {
     entries: usize,
     bytes: u64,
-    /// Whether another directory has used it before.
+    /// Whether another directory has already used this budget.
     shared: bool,
 }
 
@@ -49,19 +50,19 @@ impl DigestBudget {
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DigestError {
-    /// More than [`DIGEST_ENTRIES`].
+    /// The directory has more than [`DIGEST_ENTRIES`] entries.
     #[error("more than {0} files")]
     TooMany(usize),
-    /// More than [`DIGEST_BYTES`].
+    /// The files have more than [`DIGEST_BYTES`] bytes in total.
     #[error("more than {} MiB", .0 / (1024 * 1024))]
     TooLarge(u64),
-    /// More than what is left of a shared [`DigestBudget`].
+    /// The directory exceeds what is left of a shared [`DigestBudget`].
     #[error(
         "the project's extensions together have more than {DIGEST_ENTRIES} files or {} MiB",
         DIGEST_BYTES / (1024 * 1024)
     )]
     SharedBudgetExceeded,
-    /// More than [`DIGEST_LEVELS`].
+    /// Directories are nested more than [`DIGEST_LEVELS`] deep.
     #[error("more than {0} levels of directories")]
     TooDeep(usize),
     /// A file or directory cannot be read.
@@ -72,8 +73,8 @@ pub enum DigestError {
         /// The underlying error.
         source: io::Error,
     },
-    /// The file was replaced while it was read.
-    #[error("`{}` changed while it was read", escape::path(.0))]
+    /// The file changed while it was being read.
+    #[error("`{}` changed while it was being read", escape::path(.0))]
     Changed(PathBuf),
 }
 
@@ -87,8 +88,8 @@ impl DigestError {
 /// Computes the digest of everything in `dir`: paths, file types, executable bits and contents.
 /// Returns `sha256:` and 64 hexadecimal digits.
 ///
-/// For a symlink, the digest covers its target path, not what is there; `dir` itself may be a
-/// symlink. Files that the program uses from elsewhere (an interpreter, a library, a file next to
+/// For a symlink, the digest covers its target path, not the target's contents; `dir` itself may be
+/// a symlink. Files that the program uses from elsewhere (an interpreter, a library, a file next to
 /// the directory) are not covered. Nothing in the directory is skipped, not even `.git` or
 /// `__pycache__`, because changed code could hide there.
 pub fn digest(dir: &Path) -> Result<String, DigestError> {
@@ -265,7 +266,7 @@ mod tests {
         let hex = digest_a.strip_prefix("sha256:").unwrap();
         assert_eq!(hex.len(), 64);
         assert!(hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
-        // Users' configurations contain digests: after a change of algorithm, all of them would be
+        // Users' configurations contain digests. If the algorithm changed, every user would be
         // asked again.
         assert_eq!(
             digest_a,
@@ -335,7 +336,7 @@ mod tests {
         let before = digest(dir.path()).unwrap();
         fs::write(outside.path().join("file"), "").unwrap();
         assert_eq!(digest(dir.path()).unwrap(), before);
-        // Except for the directory itself.
+        // The directory itself may be a symlink.
         let link = outside.path().join("link");
         symlink(dir.path(), &link).unwrap();
         assert_eq!(digest(&link).unwrap(), before);

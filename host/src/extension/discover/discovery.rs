@@ -40,7 +40,8 @@ pub struct Found {
     pub manifest: Manifest,
     /// Unknown fields of the manifest, as JSON pointers, for the extension's log.
     pub unknown_fields: Vec<String>,
-    /// Its absolute directory, which is its working directory. A relative `exec` starts here.
+    /// Its absolute directory, which is its working directory. A relative `exec` is resolved
+    /// against it.
     pub dir: PathBuf,
     /// The path of the manifest.
     pub manifest_path: PathBuf,
@@ -63,7 +64,7 @@ impl Found {
     }
 }
 
-/// Identifies one of several extensions of the same name, displayed as `/home/me/x (global)`.
+/// Identifies one of several extensions with the same name, displayed as `/home/me/x (global)`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Place {
     /// Where it was found.
@@ -92,14 +93,15 @@ pub struct Candidate {
 pub enum Decision {
     /// It starts.
     Start,
-    /// Its manifest sets `enabled: false`. It still shadows later extensions of its name.
+    /// Its manifest sets `enabled: false`. It still shadows later extensions with the same name.
     Disabled,
     /// An earlier extension has the same name.
     Shadowed {
         /// The earlier extension.
         by: Place,
     },
-    /// It is project-local and not trusted. It does not start, and does not shadow another.
+    /// It is project-local and not trusted. It does not start, and does not shadow other
+    /// extensions.
     Untrusted(Untrusted),
 }
 
@@ -132,7 +134,7 @@ impl Refused {
 pub struct Discovery {
     /// Every extension, in load order.
     pub extensions: Vec<Candidate>,
-    /// What could not be loaded, by scope, then in the order given or by name.
+    /// The paths that could not be loaded, sorted by scope, then in the order given or by name.
     pub refused: Vec<Refused>,
     /// Directories without a manifest in an extensions folder.
     pub without_manifest: Vec<PathBuf>,

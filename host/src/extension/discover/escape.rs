@@ -9,7 +9,7 @@ pub fn path(path: &Path) -> String {
     text(&path.to_string_lossy())
 }
 
-/// Escapes the same characters in a text.
+/// Escapes the same characters in text.
 pub fn text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {

@@ -31,11 +31,10 @@ pub enum ExecError {
     /// The file has no executable bit.
     #[error("`{path}` is not executable\nhint: chmod +x {path}", path = escape::path(.0))]
     NotExecutable(PathBuf),
-    /// A project-local extension uses something that is neither in its directory nor, for a
-    /// program, on `PATH`.
+    /// A project-local extension uses a file outside its directory that is not a program on `PATH`.
     #[error(
         "`{}` resolves to `{}`, which is outside the extension's directory and can change without your approval\n\
-         hint: a project-local extension can only use files in its directory and programs on PATH; move it there",
+         hint: a project-local extension can only use files in its directory and programs on PATH; move the file into its directory",
         escape::text(named),
         escape::path(path)
     )]
@@ -58,9 +57,9 @@ pub enum ExecError {
 /// Resolves the `exec` of a manifest in `manifest_dir` to a program.
 ///
 /// An absolute path is used as it is. A path with a separator is relative to the manifest's
-/// directory. A bare name is searched in each entry of `PATH`, then in the manifest's directory.
-/// Empty and relative entries of `PATH` are skipped: they would mean the directory that zot was
-/// started in, and could run a program of an untrusted repository. Files on `PATH` that are not
+/// directory. A bare name is looked up in each entry of `PATH`, then in the manifest's directory.
+/// Empty and relative entries of `PATH` are skipped: they would refer to the directory that zot was
+/// started in, and could run a program from an untrusted repository. Files on `PATH` that are not
 /// executable are skipped, as in a shell.
 pub fn resolve_exec(
     manifest_dir: &Path,
@@ -112,7 +111,7 @@ pub(super) fn is_executable(metadata: &fs::Metadata) -> bool {
     metadata.permissions().mode() & 0o111 != 0
 }
 
-/// The message for a missing program, with the places where it could have been.
+/// Returns the message for a missing program, with the places that were searched.
 fn not_found_message(exec: &str, tried: &[PathBuf]) -> String {
     if let [path] = tried {
         return format!("`{}` does not exist", escape::path(path));

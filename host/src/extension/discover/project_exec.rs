@@ -1,9 +1,9 @@
-//! Checks that a project-local extension only runs what the user has trusted.
+//! Checks that a project-local extension only runs code that the user has trusted.
 //!
 //! Trust applies to the digest of the extension's directory. A program or script elsewhere in the
-//! repository could change without changing the digest, so it is refused. Everything the manifest
-//! names must be in that directory or be a program on `PATH`, which the user controls. Files that
-//! the trusted code opens later are not checked, as with any program.
+//! repository could change without changing the digest, so it is refused. Every file that the
+//! manifest refers to must be in that directory, or be a program on `PATH`, which the user
+//! controls. Files that the trusted code opens later are not checked, as with any program.
 
 use std::{
     env,
@@ -17,9 +17,9 @@ use zot_protocol::Manifest;
 use super::exec::{ExecError, resolve_exec};
 use crate::untrusted;
 
-/// Where the system keeps its programs, whatever `PATH` says.
+/// Directories with the system's programs, which are allowed even if they are not on `PATH`.
 const SYSTEM_DIRS: [&str; 5] = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
-/// The maximum number of links, as in the kernel, and of nested interpreters.
+/// The maximum number of symlinks to follow, as in the kernel, and of nested interpreters.
 const MAX_HOPS: usize = 40;
 /// More than the kernel reads of a script's first line.
 const FIRST_LINE_BYTES: usize = 512;
@@ -29,8 +29,8 @@ const SEPARATORS: &[char] = &[
 ];
 
 /// Like [`resolve_exec`], for the project-local extension in `dir`. Fails if the program, its
-/// interpreter, or a file or directory that an argument names is neither in `dir` nor, for
-/// programs, on `PATH`. Entries of `PATH` inside the project are skipped.
+/// interpreter, or a file or directory in an argument is neither in `dir` nor, for programs, on
+/// `PATH`. Entries of `PATH` inside the project are skipped.
 pub fn resolve_project_exec(
     project: &Path,
     dir: &Path,
@@ -53,7 +53,7 @@ struct TrustedPaths<'d> {
     canonical_dir: PathBuf,
     /// The directories of `PATH` outside the project.
     search: Vec<PathBuf>,
-    /// Those and the system's, with symlinks resolved.
+    /// The directories in `search` and [`SYSTEM_DIRS`], with symlinks resolved.
     programs: Vec<PathBuf>,
 }
 
@@ -72,8 +72,8 @@ impl<'d> TrustedPaths<'d> {
         }
     }
 
-    /// Accepts a program in the directory, and one that is reached through a name on `PATH`. The
-    /// user controls `PATH`, so a link there may point anywhere.
+    /// Accepts a program in the extension's directory, or one that is reached through a directory
+    /// on `PATH`. The user controls `PATH`, so a link there may point anywhere.
     fn check_program(&self, named: &str, program: &Path, hops: usize) -> Result<(), ExecError> {
         let mut path = program.to_owned();
         for _ in 0..MAX_HOPS {
@@ -116,7 +116,7 @@ impl<'d> TrustedPaths<'d> {
                 path: script.to_owned(),
             });
         }
-        // Relative to the extension's directory, which is its working directory.
+        // The path is relative to the extension's directory, which is its working directory.
         self.check_program(interpreter, &self.dir.join(interpreter), hops - 1)?;
         self.check_argument(arg)
     }

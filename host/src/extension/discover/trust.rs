@@ -20,7 +20,7 @@ pub enum TrustProject {
 pub struct Untrusted {
     /// Why it is not trusted.
     pub why: UntrustedReason,
-    /// What the user would trust; `None` if that cannot be stored.
+    /// What the user would trust; `None` if the decision could not be stored.
     pub subject: Option<TrustSubject>,
     /// The extension of the same name that starts instead. Trusting this one would shadow it.
     pub instead: Option<Place>,
@@ -45,7 +45,7 @@ pub enum UntrustedReason {
     /// Its directory has changed since the user decided.
     #[error("changed since you were last asked")]
     Changed,
-    /// The user said no.
+    /// The user declined to trust it.
     #[error("you declined to trust it")]
     Denied,
     /// Its directory cannot be digested, so the decision cannot be stored.
@@ -58,7 +58,8 @@ pub enum UntrustedReason {
 
 impl Untrusted {
     /// Returns the user's decision as an entry of [`zot_protocol::Config::trusted`]. It applies to
-    /// what the user was shown: if that changes before the answer, the user is asked again.
+    /// what the user was shown: if the directory changes before the user answers, the user is asked
+    /// again.
     pub fn answer(&self, allowed: bool) -> Option<(String, Trust)> {
         let subject = self.subject.as_ref()?;
         Some((

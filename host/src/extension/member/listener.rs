@@ -1,4 +1,4 @@
-//! Handles what one extension sends.
+//! Handles the frames that one extension sends.
 
 use std::sync::{Arc, Weak};
 

@@ -29,7 +29,9 @@ pub(super) fn check_quota(
         ..
     } = limits;
     if replaced.is_none() && count >= *registrations {
-        return Err(format!("the limit of {registrations} is reached"));
+        return Err(format!(
+            "the limit of {registrations} registrations is reached"
+        ));
     }
     let commands = registered.commands.iter().map(command_size);
     let tools = registered.tools.iter().map(|tool| tool.size);

@@ -14,7 +14,7 @@ use crate::provider::{
 /// Decodes the events of one answer.
 pub(super) struct Answer {
     model: String,
-    /// Blocks that have begun and not ended, by index.
+    /// Blocks that have started but not ended, by index.
     open: Vec<(u64, Open)>,
     /// Joins pieces of text and reasoning.
     joiner: PieceJoiner,
@@ -33,7 +33,7 @@ enum Open {
     },
 }
 
-/// A signature of reasoning, stored with the model's name.
+/// The signature of a reasoning block, stored with the model's name.
 pub(super) enum Signature<'a> {
     /// The signature of readable reasoning.
     Open(&'a str),
@@ -122,7 +122,7 @@ struct Piece {
     stop_reason: Option<String>,
 }
 
-/// Token counts. Missing ones are unchanged.
+/// Token counts. A missing count is unchanged.
 #[derive(Deserialize)]
 struct Usage {
     #[serde(rename = "input_tokens")]

@@ -30,8 +30,9 @@ pub(super) fn body(request: &Request, model: &Model) -> Value {
         body["system"] = json!([system]);
     }
     let mut messages = messages(&request.messages, &request.model);
-    // The next turn reads the cache at the last message. The one before is where the previous turn
-    // wrote it, in case this turn added more blocks than the provider looks back.
+    // The next turn will read the cache at the last message. The message before it is where the
+    // previous turn wrote the cache, in case this turn added more blocks than the provider looks
+    // back.
     let users = messages
         .iter_mut()
         .rev()
@@ -98,8 +99,8 @@ fn think(body: &mut Value, request: &Request, model: &Model, max_tokens: u64) {
     }
 }
 
-/// Reports whether the tool results belong to calls without signed reasoning, as after a change of
-/// the model. The API requires such a turn to finish without reasoning.
+/// Reports whether the tool results belong to calls without signed reasoning, as after a switch to
+/// another model. The API requires such a turn to finish without reasoning.
 fn follows_unsigned_calls(request: &Request) -> bool {
     let mut last = request.messages.iter().rev();
     if last.next().is_none_or(|message| message.role != Role::Tool) {
@@ -175,7 +176,7 @@ fn block(block: &Block, model: &str) -> Option<Value> {
     })
 }
 
-/// A text block. The API rejects empty ones.
+/// Creates a text block. Returns `None` for blank text, which the API rejects.
 fn text_block(text: &str) -> Option<Value> {
     (!text.trim().is_empty()).then(|| json!({"type": "text", "text": text}))
 }
@@ -184,7 +185,7 @@ fn image(mime_type: &str, data: &str) -> Value {
     json!({"type": "image", "source": {"type": "base64", "media_type": mime_type, "data": data}})
 }
 
-/// Reasoning of this model, with its signature.
+/// Returns reasoning from this model, with its signature.
 fn signed_thinking(block: &Block, model: &str) -> Option<Value> {
     let Block::Thinking { text, signature } = block else {
         return None;
@@ -197,7 +198,8 @@ fn signed_thinking(block: &Block, model: &str) -> Option<Value> {
     })
 }
 
-/// Replaces characters that the API does not accept in an id. Ids of other providers may have them.
+/// Replaces characters that the API does not accept in an id. Ids from other providers may contain
+/// them.
 fn accepted(id: &ToolId) -> String {
     let is_accepted = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
     let id: String = id

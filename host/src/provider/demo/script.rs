@@ -111,7 +111,7 @@ fn nothing() -> String {
 
 /// Deserialises a string, split into words, or an array of pieces.
 fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
-    let wrong = || D::Error::custom("a text must be a string or an array of strings");
+    let wrong = || D::Error::custom("text must be a string or an array of strings");
     match Value::deserialize(deserializer)? {
         Value::String(text) => Ok(pieces(&text).collect()),
         Value::Array(texts) => texts
@@ -174,7 +174,7 @@ impl Script {
         self.turns.is_empty()
     }
 
-    /// Returns the steps of a turn, counted from 0.
+    /// Returns the steps of turn `number`, counted from 0.
     pub(super) fn turn(&self, number: usize, request: &Request) -> Vec<Step> {
         let Some(parts) = self.turns.get(number) else {
             return vec![Step::Fail(format!(

@@ -19,10 +19,10 @@ use crate::provider::{
 
 /// Decodes the chunks of one answer.
 ///
-/// Tolerates these deviations of servers: no usage, or usage with every chunk; no `[DONE]` after
-/// the finish reason, or no finish reason before `[DONE]`; calls whole or in pieces, with arguments
-/// as text or as an object, all with the same index, or without ids, which are then generated;
-/// reasoning as `reasoning_content` or `reasoning`.
+/// Tolerates servers that deviate from the API in these ways: no usage, or usage with every chunk;
+/// no `[DONE]` after the finish reason, or no finish reason before `[DONE]`; tool calls sent whole
+/// or in pieces, with arguments as text or as an object, all with the same index, or without ids,
+/// which are then generated; reasoning as `reasoning_content` or `reasoning`.
 #[derive(Default)]
 pub(super) struct Answer {
     calls: Vec<Call>,
@@ -36,9 +36,9 @@ pub(super) struct Answer {
 #[derive(Default)]
 struct Call {
     index: Option<u64>,
-    /// The server's id for it.
+    /// The server's id for the call.
     given: Option<String>,
-    /// The id we use, once the call has begun.
+    /// The id that zot uses; `None` until the call has started.
     id: Option<ToolId>,
     /// Arguments that arrived before the name.
     early: String,
@@ -46,7 +46,7 @@ struct Call {
     has_args: bool,
 }
 
-/// `A` is the type of the arguments: text, or an object with some servers.
+/// A chunk of an answer. `A` is the type of the arguments: text, or an object from some servers.
 #[derive(Deserialize)]
 struct Chunk<A> {
     choices: Option<Vec<Choice<A>>>,
@@ -249,7 +249,7 @@ impl Answer {
             None if !self.has_content => {
                 return Err(DecodeError::Malformed("empty answer".to_owned()));
             }
-            // Some servers send `stop` although they called a tool.
+            // Some servers send `stop` even when the answer contains tool calls.
             _ if self.calls.is_empty() => StopReason::EndTurn,
             _ => StopReason::ToolUse,
         };

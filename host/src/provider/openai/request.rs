@@ -61,8 +61,8 @@ fn tool(tool: &ToolSpec) -> Value {
 
 fn messages(transcript: &[Message]) -> Vec<Value> {
     let mut messages = Vec::new();
-    // Tool results are text only here, so their images follow in a user message after the last
-    // result.
+    // In this API, tool results can only contain text, so their images follow in a user message
+    // after the last result.
     let mut images = Vec::new();
     for message in transcript {
         if message.role != Role::Tool {
@@ -86,7 +86,7 @@ fn flush(images: &mut Vec<Value>, messages: &mut Vec<Value>) {
     if images.is_empty() {
         return;
     }
-    let mut content = vec![json!({"type": "text", "text": "(images of the tool results above)"})];
+    let mut content = vec![json!({"type": "text", "text": "(images from the tool results above)"})];
     content.append(images);
     messages.push(json!({"role": "user", "content": content}));
 }

@@ -20,8 +20,9 @@ const TOOLCHAINS: [&str; 5] = [
 ];
 
 impl Shell {
-    /// Confines a command. It can write below the working directory and in its temporary folder, and
-    /// read those, the readable folders, the system and the programs on `PATH`. Fails if the kernel cannot enforce that.
+    /// Confines a command. It can write below the working directory and in its temporary folder,
+    /// and read those, the readable folders, system files and the programs on `PATH`. Fails if the
+    /// kernel cannot enforce that.
     pub(super) fn confine(
         &self,
         spec: Spec,
@@ -35,11 +36,11 @@ impl Shell {
         let readable = workspace.readable().into_iter().chain(programs());
         let confinement = readable.fold(confinement, Confinement::read);
         let enforced = confinement.enforced();
-        // Sockets are a way out of the jail, for example to Docker or the session bus. Signals are
-        // not.
+        // Sockets are a way out of the jail, for example through Docker or the session bus. Signals
+        // are not.
         if !(enforced.files && enforced.tcp && enforced.other_sockets) {
             return Err(format!(
-                "cannot run bash in the jail on this system ({enforced})\nhint: read, write and edit work; the user can turn off the jail with /unjail"
+                "cannot run bash in the jail on this system ({enforced})\nhint: read, write and edit still work; the user can turn off the jail with /unjail"
             ));
         }
         let names = ["TMPDIR", "TMP", "TEMP"];
@@ -56,7 +57,7 @@ fn programs() -> impl Iterator<Item = PathBuf> {
     let path = env::var_os("PATH").unwrap_or_default();
     let folders: Vec<PathBuf> = env::split_paths(&path)
         .filter(|folder| folder.is_absolute())
-        // Skip a `PATH` entry that contains the whole home.
+        // Skip a `PATH` entry that contains the whole home directory.
         .filter(|folder| !home.as_ref().is_some_and(|home| home.starts_with(folder)))
         .collect();
     let beside = |folder: &PathBuf| {

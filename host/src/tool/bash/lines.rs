@@ -37,7 +37,7 @@ impl<P: FnMut(String)> Lines<P> {
         self.add(left);
     }
 
-    /// Sends the rest at the end of the output.
+    /// Sends whatever is left at the end of the output.
     pub(super) fn finish(&mut self) {
         if !self.begun.is_empty() {
             self.line(Instant::now());

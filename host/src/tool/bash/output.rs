@@ -11,7 +11,7 @@ use std::{
 
 use super::super::scratch::Scratch;
 
-/// How much of an output to keep.
+/// How much output to keep.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct OutputLimits {
     pub(super) head: usize,
@@ -30,7 +30,7 @@ pub(super) struct Output {
 
 /// The file with the whole output.
 enum Spill {
-    /// Not needed so far; this is where it would go.
+    /// Not needed so far. The file would be created in this folder.
     Not(Arc<Scratch>),
     Open(Spilled),
     Failed(io::Error),
@@ -70,7 +70,7 @@ impl Output {
         }
     }
 
-    /// Reports whether adding so many bytes writes to the file.
+    /// Reports whether adding `size` bytes would write to the file.
     pub(super) fn writes(&self, size: usize) -> bool {
         match &self.spill {
             Spill::Not(_) => self.total + size as u64 > (self.kept.head + self.kept.tail) as u64,
@@ -87,7 +87,7 @@ impl Output {
         {
             self.spill = match Spilled::begin(scratch) {
                 Ok(mut spilled) => {
-                    // These two hold everything so far.
+                    // `head` and `tail` contain the whole output so far.
                     let (a, b) = self.tail.as_slices();
                     let parts = [self.head.as_slice(), a, b];
                     let limit = self.kept.file;
@@ -131,7 +131,7 @@ impl Output {
                 if spilled.removed > 0 {
                     let s = if spilled.removed == 1 { "" } else { "s" };
                     rest.push_str(&format!(
-                        ", and the {} oldest output{s} of this session deleted to make room",
+                        "; deleted the {} oldest output{s} of this session to make room",
                         spilled.removed
                     ));
                 }

@@ -6,15 +6,15 @@ use tokio::{io::AsyncReadExt, process::ChildStdout, time::timeout};
 
 use super::{lines::Lines, output::Output};
 
-/// After the shell has exited, its output is complete when nothing arrives for this long.
+/// After the shell has exited, its output counts as complete when nothing arrives for this long.
 const IDLE: Duration = Duration::from_millis(20);
-/// How long to read the output of background processes after that.
+/// How long to keep reading the output of background processes after that.
 const DRAIN: Duration = Duration::from_millis(200);
 
 pub(super) struct Pump<P> {
     stdout: Option<ChildStdout>,
     buffer: Vec<u8>,
-    /// Taken only while a blocking write is running.
+    /// `None` only while a blocking write is running.
     output: Option<Output>,
     lines: Lines<P>,
 }
@@ -33,7 +33,7 @@ impl<P: FnMut(String)> Pump<P> {
     pub(super) async fn until<T>(&mut self, over: impl Future<Output = T>) -> T {
         let mut over = std::pin::pin!(over);
         loop {
-            // Check the end first, so that endless output cannot delay it.
+            // Check for the end first, so that endless output cannot delay it.
             tokio::select! {
                 biased;
                 result = &mut over => return result,

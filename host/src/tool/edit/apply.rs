@@ -17,7 +17,7 @@ pub(super) struct Edit {
 
 /// How many matches to count.
 const COUNTED: usize = 100;
-/// How many of their lines to list.
+/// How many of the matches' line numbers to list.
 const NAMED: usize = 10;
 
 /// A range of the content, and its replacement.

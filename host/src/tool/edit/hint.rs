@@ -1,15 +1,15 @@
-//! Hints for a text that was not found.
+//! Hints for an `old_text` that was not found.
 
 use memchr::memchr_iter;
 
 /// How many lines to show.
 const SHOWN_LINES: usize = 12;
-/// How many candidates to compare. Limits the time for a file full of `}`.
+/// How many candidates to compare. This limits the time spent on a file full of `}`.
 const MAX_CANDIDATES: usize = 2000;
 /// How many bytes of a line to show.
 const LINE: usize = 200;
 
-/// Returns the line number of a byte.
+/// Returns the line number of the byte at `at`.
 pub(super) fn line_of(content: &[u8], at: usize) -> usize {
     memchr_iter(b'\n', &content[..at]).count() + 1
 }
@@ -51,7 +51,7 @@ pub(super) fn near(content: &[u8], old: &[u8]) -> Option<String> {
                 show(&lines, start, same + 1)
             ))
         }
-        // Part of a line, perhaps in different case.
+        // Look for part of a line, ignoring case.
         None => {
             let wanted = wanted[0].to_ascii_lowercase();
             let holds = |line: &[u8]| {
@@ -60,7 +60,7 @@ pub(super) fn near(content: &[u8], old: &[u8]) -> Option<String> {
             };
             let start = lines.iter().position(|line| holds(line))?;
             Some(format!(
-                "line {} contains the first line of it (ignoring case):\n{}",
+                "line {} contains the first line of `old_text` (ignoring case):\n{}",
                 start + 1,
                 show(&lines, start, 1)
             ))

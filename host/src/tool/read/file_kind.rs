@@ -52,7 +52,7 @@ impl FileKind {
         }
         let known = MAGIC.iter().find(|(magic, _)| head.starts_with(magic));
         match known {
-            // Short signatures may also be the start of a text.
+            // Short signatures may also be the start of a text file.
             Some((magic, what)) if magic.len() > 4 || head.contains(&0) || !is_text(head) => {
                 Self::Binary(what)
             }

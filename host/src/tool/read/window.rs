@@ -1,4 +1,4 @@
-//! Reads a range of lines from a text of any size, in bounded memory.
+//! Reads a range of lines from text of any size, in bounded memory.
 
 use std::io::{self, Read};
 
@@ -15,7 +15,7 @@ pub(super) struct Bounds {
     pub(super) line: usize,
 }
 
-/// Lines of a text.
+/// The lines that were read.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Window {
     /// The lines with their numbers.
@@ -151,7 +151,7 @@ fn skip<'b>(bytes: &'b [u8], number: &mut u64, offset: u64, line: &mut Line) -> 
             return &bytes[end + 1..];
         }
     }
-    // Only matters whether it is zero.
+    // It only matters whether the length is zero.
     line.length += match memrchr(b'\n', bytes) {
         Some(end) => (bytes.len() - end - 1) as u64,
         None => bytes.len() as u64,
@@ -172,7 +172,7 @@ mod tests {
         line: 1000,
     };
 
-    /// Returns at most so many bytes at a time.
+    /// A reader that returns at most this many bytes at a time.
     struct Slow<'b>(&'b [u8], usize);
 
     impl Read for Slow<'_> {

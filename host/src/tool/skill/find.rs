@@ -13,7 +13,7 @@ const MAX_BYTES: usize = 64 << 10;
 const MAX_SKILLS: usize = 200;
 /// The maximum number of entries in a folder of skills.
 const ENTRIES: usize = 10_000;
-/// The maximum length of a name and a description in characters, as the format defines.
+/// The maximum length of a name and a description in characters, as defined by the format.
 const NAME: usize = 64;
 const DESCRIPTION: usize = 1024;
 

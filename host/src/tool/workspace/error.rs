@@ -5,8 +5,8 @@ use std::{
 
 use rustix::io::Errno;
 
-/// Error of a file operation. The text is written for the model, with the path as the model gave
-/// it.
+/// An error from a file operation. The message is written for the model, with the path as the model
+/// gave it.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum FileError {
     #[error("path is empty")]
@@ -47,7 +47,7 @@ pub(crate) enum FileError {
 }
 
 impl FileError {
-    /// Converts an error of the system for `path`.
+    /// Converts a system error for `path`.
     pub(super) fn of(path: &str, cwd: &Path, errno: Errno) -> Self {
         let path = path.to_owned();
         match errno {

@@ -23,7 +23,7 @@ const MAX_ATTEMPTS: usize = 100;
 /// Why the file was not replaced. It is unchanged.
 #[derive(Debug)]
 pub(super) enum Unwritten {
-    /// It changed since it was read.
+    /// The file has changed since it was read.
     Changed,
     Io(io::Error),
 }
@@ -51,7 +51,7 @@ pub(super) fn replace(
     file.write_all(bytes)?;
     if let Some(old) = old {
         let (uid, gid) = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
-        // Only root may change the owner.
+        // Only root can change the owner.
         let _ = fchown(file, Some(uid), Some(gid));
         let mode = old.permissions().mode() & 0o777;
         file.set_permissions(Permissions::from_mode(mode))?;
@@ -85,8 +85,8 @@ struct NewFile<'f> {
 }
 
 impl<'f> NewFile<'f> {
-    /// Private until it has the mode of the file that it replaces. A new file gets the user's
-    /// umask.
+    /// Creates the file. It is private until it has the mode of the file that it replaces. If there
+    /// is no such file, the user's umask applies.
     fn create(folder: BorrowedFd<'f>, is_new: bool) -> io::Result<Self> {
         let mode = Mode::from_bits_truncate(if is_new { 0o666 } else { 0o600 });
         let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::EXCL | OFlags::NOFOLLOW;
@@ -120,7 +120,7 @@ impl<'f> NewFile<'f> {
 impl Drop for NewFile<'_> {
     fn drop(&mut self) {
         if !self.name.is_empty() {
-            // Nothing to report to, and the name shows what it is.
+            // There is nowhere to report an error, and the name shows that the file is temporary.
             let _ = unlinkat(self.folder, &self.name, AtFlags::empty());
         }
     }

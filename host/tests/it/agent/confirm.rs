@@ -57,7 +57,7 @@ async fn a_declined_call_does_not_run_and_the_model_gets_the_reason() {
     let published = PromptEvents::of(&runtime, CALLS).await;
     let declined = |tool: &str| {
         (
-            format!("the user declined this call of `{tool}`"),
+            format!("the user declined this call to `{tool}`"),
             "blocked".to_owned(),
         )
     };

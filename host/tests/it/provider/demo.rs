@@ -188,7 +188,7 @@ fn an_invalid_script_line_is_named() {
         ),
         (
             "{\"text\": 7}",
-            "invalid line 1 in script: a text must be a string",
+            "invalid line 1 in script: text must be a string",
         ),
         ("[{\"tool_call\": {\"args\": {}}}]", "missing field `name`"),
         (

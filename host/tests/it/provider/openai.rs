@@ -314,7 +314,7 @@ async fn a_transcript_becomes_a_chat_completions_request() {
                 {"role": "assistant", "content": null, "tool_calls": [call("a"), call("b")]},
                 {"role": "tool", "tool_call_id": "a", "content": "(an image, below)"},
                 {"role": "tool", "tool_call_id": "b", "content": "error: x\ny"},
-                {"role": "user", "content": [{"type": "text", "text": "(images of the tool results above)"}, png]},
+                {"role": "user", "content": [{"type": "text", "text": "(images from the tool results above)"}, png]},
                 {"role": "user", "content": "go on"},
             ],
         })

@@ -178,7 +178,9 @@ fn a_home_that_cannot_be_created_disables_sessions_with_a_notice() {
             assert!(opened.session.is_off());
             let message = opened.notices[0].to_string();
             assert!(
-                message.starts_with(&format!("this session is not saved: cannot write `{home}")),
+                message.starts_with(&format!(
+                    "this session will not be saved: cannot write `{home}"
+                )),
                 "{message}"
             );
         }

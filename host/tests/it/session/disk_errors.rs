@@ -149,7 +149,7 @@ fn helper_read_only_disk() {
         let mut opened = sessions.begin(&choice, "demo", "demo").unwrap();
         let message = notice(&opened).to_string();
         assert!(
-            message.starts_with("this session is not saved: cannot write `"),
+            message.starts_with("this session will not be saved: cannot write `"),
             "{message}"
         );
         assert!(message.contains("Read-only file system"), "{message}");

@@ -40,7 +40,9 @@ fn a_fork_copies_the_first_messages_and_keeps_the_original() {
     assert_eq!(*notice(&fork), Notice::Cancelled { calls: 1 });
     let error = fixture.sessions.fork(&path, 5).unwrap_err();
     assert!(
-        error.to_string().ends_with("has 4 messages, not 5"),
+        error
+            .to_string()
+            .ends_with("has only 4 messages: there is no message 5"),
         "{error}"
     );
 }

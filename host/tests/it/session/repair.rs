@@ -306,7 +306,7 @@ fn each_notice_is_one_line_that_names_the_file() {
     let opened = fixture.resume();
     let text = notice_text(&opened).replace(path.to_str().unwrap(), "FILE");
     let expected = [
-        "session `FILE` was damaged: recovered 2 messages, the original file is `FILE.bad`",
+        "session `FILE` was damaged: recovered 2 messages; the original file was copied to `FILE.bad`",
         "session `FILE` has 1 line from a newer zot: kept, but ignored",
         "this session has 1 tool call without a result: marked as cancelled",
     ];

@@ -42,7 +42,10 @@ async fn a_100_mb_text_is_read_in_bounded_memory() {
     let text = fixture
         .err("edit", json!({"path": "text", "edits": edits}))
         .await;
-    has(&text, "has 104,857,607 bytes, and the limit is 16,777,216");
+    has(
+        &text,
+        "it is 104,857,607 bytes, but the limit is 16,777,216",
+    );
     let grown = resident_kib() - before;
     assert!(grown < 16 << 10, "{grown} KiB");
 }

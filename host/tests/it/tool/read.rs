@@ -28,7 +28,7 @@ async fn a_partial_read_says_how_to_continue() {
         .await;
     assert_eq!(
         text,
-        "     3\tline 3\n     4\tline 4\n\n(truncated, the file has 71 bytes: continue with offset=5)\n"
+        "     3\tline 3\n     4\tline 4\n\n(truncated: the file is 71 bytes; continue with offset=5)\n"
     );
     let text = fixture.ok("read", json!({"path": "x", "offset": 10})).await;
     assert_eq!(text, "    10\tline 10\n");
@@ -97,7 +97,7 @@ async fn an_image_is_shown_unless_it_is_too_large() {
         .unwrap();
     file.set_len(100 << 20).unwrap();
     let text = fixture.err("read", json!({"path": "picture"})).await;
-    has(&text, "the image has 104,857,600 bytes, and the limit is");
+    has(&text, "the image is 104,857,600 bytes, but the limit is");
 }
 
 #[tokio::test]
