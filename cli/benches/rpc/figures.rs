@@ -29,7 +29,7 @@ fn ready(bench: &Bench) -> Driven {
     zot
 }
 
-/// Measures pings one after the other.
+/// Measures consecutive pings without pauses.
 pub(crate) fn pings(bench: &Bench) -> Vec<Round> {
     pings_after(bench, Duration::ZERO)
 }
@@ -39,8 +39,8 @@ pub(crate) fn late_pings(bench: &Bench) -> Vec<Round> {
     pings_after(bench, PAUSE)
 }
 
-/// Starts new processes for each round, because the system assigns cores early on and then keeps
-/// them.
+/// Starts new processes for each round, because the scheduler assigns each process to a core early
+/// and keeps it there.
 fn pings_after(bench: &Bench, pause: Duration) -> Vec<Round> {
     let times = |driven: &mut Driven| {
         let one = |_| {
@@ -79,7 +79,7 @@ pub(crate) fn versions(bench: &Bench) -> Vec<Round> {
     (0..bench.rounds).map(round).collect()
 }
 
-/// Measures a process that does nothing.
+/// Measures how long a process that does nothing takes.
 fn bare_start() -> f64 {
     started(Command::new(this()).arg("--nothing"))
 }
@@ -91,7 +91,7 @@ fn started(command: &mut Command) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Measures the memory in bytes of `zot rpc` and of an echo process, the baseline.
+/// Measures the memory of `zot rpc`, and of an echo process as the baseline, in bytes.
 pub(crate) fn memory(bench: &Bench) -> Vec<Round> {
     let zot = ready(bench);
     let mut echo = Driven::start(Command::new(this()).arg("--echo"));

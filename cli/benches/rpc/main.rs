@@ -1,9 +1,9 @@
-//! Measures `zot rpc` with ten extensions installed: a ping, its start, its memory.
+//! Measures `zot rpc` with ten extensions installed: pings, startup time and memory.
 //!
-//! Pings are measured as users see them, one after the other; after a pause in which the core of
-//! the other side goes idle; and pinned to one core, which shows the program's own work. Rounds of
-//! zot and of the baseline are interleaved. The baseline and the extensions are this same binary,
-//! started with a flag.
+//! Pings are measured in three ways: one after the other, as users see them; after a pause, in
+//! which the other side's core goes idle; and with both sides pinned to one core, which shows the
+//! program's own work. Rounds of zot and of the baseline are interleaved. The baseline and the
+//! extensions are this same binary, started with a flag.
 
 mod driven;
 mod figures;
@@ -25,21 +25,21 @@ use table::{Goal, Row};
 /// The number of installed extensions.
 const EXTENSIONS: usize = 10;
 
-/// The set-up that all measurements share.
+/// The setup shared by all measurements.
 pub(crate) struct Bench {
     home: tempfile::TempDir,
     rounds: usize,
     cores: Cores,
 }
 
-/// Where the two sides of a ping run.
+/// Which CPU cores the two sides of a ping run on.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Cores {
-    /// Wherever the system schedules them.
+    /// Any core, as the system schedules them.
     Any,
-    /// Each on its own core. This process is already on the first.
+    /// Each side on its own core. This process is already on the first one.
     Apart,
-    /// Both on the first core. This process is already there.
+    /// Both sides on the first core. This process is already there.
     One,
 }
 
@@ -59,7 +59,7 @@ fn main() {
     if has("--nothing") {
         return;
     }
-    // Cargo also runs benches in `cargo test --all-targets`, where one round shows that they work.
+    // `cargo test --all-targets` also runs benches. One round is enough to show that they work.
     let is_bench = has("--bench");
     let selected = Cores::FLAGS.into_iter().find(|(flag, _)| has(flag));
     let bench = Bench {
@@ -112,12 +112,12 @@ fn rows(cores: Cores) -> Vec<Row> {
             figures::pings,
         ),
         ping(
-            "ping after a pause, on any cores",
+            "ping after a pause, on any core",
             Goal::Ratio(1.3),
             figures::late_pings,
         ),
         Row {
-            what: "first answer of zot rpc, compared with a bare start",
+            what: "first response of zot rpc, compared with a bare start",
             goal: Goal::Milliseconds(15.0),
             measure: figures::first_answers,
         },
@@ -148,7 +148,7 @@ fn home() -> tempfile::TempDir {
 }
 
 impl Bench {
-    /// Returns a `zot` command in that home, with nothing from the user's environment.
+    /// Returns a `zot` command that uses this home and inherits only `PATH` from the environment.
     pub(crate) fn zot(&self, args: &[&str]) -> Command {
         let mut command = self.other_side(Path::new(env!("CARGO_BIN_EXE_zot")));
         let home: &Path = self.home.path();
@@ -162,11 +162,11 @@ impl Bench {
         command
     }
 
-    /// Returns a command for the other side of a ping, on its core.
+    /// Returns a command that runs the other side of a ping on its core.
     pub(crate) fn other_side(&self, program: &Path) -> Command {
         match self.cores {
             Cores::Apart => on_core("1", program),
-            // Inherits the core of this process.
+            // The child inherits the CPU affinity of this process.
             Cores::One | Cores::Any => Command::new(program),
         }
     }
@@ -182,7 +182,7 @@ fn echo() {
     }
 }
 
-/// Registers a command and a tool, then waits for the shutdown.
+/// Registers a command and a tool, then waits for `shutdown`.
 fn extension() {
     println!("{}", json!({"type": "hello", "name": "idle"}));
     println!("{}", json!({"type": "register_command", "name": "idle"}));

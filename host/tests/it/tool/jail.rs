@@ -10,7 +10,7 @@ use crate::support::{args, is_alive, until, within};
 
 const SECRET: &str = "SECRET";
 
-/// A jailed toolbox with a secret outside, and another one in a directory with a similar name.
+/// A jailed toolbox with a secret outside, and another secret in a directory with a similar name.
 fn jailed_with_secrets() -> ToolFixture {
     let fixture = ToolFixture::jailed();
     fs::write(fixture.outside("secret"), SECRET).unwrap();
@@ -166,7 +166,7 @@ fn can_confine() -> bool {
     let support = Support::probe();
     let can = support.files() && support.seccomp();
     if !can {
-        unsupported("no Landlock in this kernel");
+        unsupported("this kernel does not support Landlock");
     }
     can
 }
