@@ -13,7 +13,7 @@ const PINGS: usize = 200;
 const PING: &str = "{\"id\":\"9\",\"type\":\"ping\"}\n";
 const HELLO: &str = "{\"id\":\"0\",\"type\":\"hello\"}\n";
 const GET_EXTENSIONS: &str = "{\"id\":\"13\",\"type\":\"get_extensions\"}\n";
-/// Long enough for a core to go idle.
+/// Pause before a ping, long enough for a core to go idle.
 const PAUSE: Duration = Duration::from_millis(1);
 
 fn rpc(bench: &Bench) -> Driven {

@@ -183,7 +183,7 @@ fn unknown_names_are_errors_that_list_the_known_ones() {
     );
 }
 
-/// A name selects the installed extension, a path the one in that directory.
+/// A name selects an installed extension, and a path selects the extension in that directory.
 #[test]
 fn extensions_are_selected_by_name_or_directory() {
     let world = world();

@@ -171,7 +171,7 @@ fn packages_that_are_too_deep_or_too_large_are_refused() {
     });
 }
 
-/// One blob under a million names: zot counts the tree entries before it writes any file.
+/// The tree lists one blob under a million names. zot counts the entries before it writes any file.
 #[test]
 fn a_tree_of_a_million_files_is_refused() {
     let world = World::new();

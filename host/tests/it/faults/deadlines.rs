@@ -242,8 +242,8 @@ async fn an_event_too_large_to_send_is_blocked() {
     test.finish().await;
 }
 
-/// Whichever comes first, the caller gets exactly one outcome and the next call gets its own
-/// answer.
+/// Whether the abort or the reply comes first, the caller receives exactly one outcome, and the
+/// next call receives its own answer.
 #[tokio::test]
 async fn an_abort_racing_the_reply_has_one_outcome() {
     run_in_own_process!();

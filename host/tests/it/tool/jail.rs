@@ -142,7 +142,7 @@ async fn the_jail_can_be_switched_off_and_on() {
         &fixture.err("read", json!({"path": "../secret"})).await,
         "leads out",
     );
-    // The jail follows the renamed directory, and not a new one with the old name.
+    // The jail stays with the renamed directory, and does not move to a new one with the old name.
     fs::rename(fixture.toolbox.cwd(), fixture.outside("moved")).unwrap();
     fs::create_dir(fixture.toolbox.cwd()).unwrap();
     fixture.put("own", SECRET);
