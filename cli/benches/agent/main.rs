@@ -26,7 +26,7 @@ const TURNS: usize = 200;
 const DELTAS: usize = 100_000;
 
 fn main() {
-    // Cargo also runs benches in `cargo test --all-targets`, where one round shows that they work.
+    // `cargo test --all-targets` also runs benches. One round is enough to show that they work.
     let rounds = if std::env::args().any(|arg| arg == "--bench") {
         9
     } else {
@@ -51,7 +51,7 @@ fn main() {
     );
 }
 
-/// Measures the microseconds from a prompt to its `done`, in one stored conversation.
+/// Measures the microseconds from a prompt to its `done` event, in a stored conversation.
 fn turn() -> f64 {
     let folder = tempfile::tempdir().expect("create a directory");
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -80,7 +80,7 @@ fn turn() -> f64 {
     })
 }
 
-/// Measures from the server's first byte to the last delta in the pipe.
+/// Measures the rate from the server's first byte to the last delta in the pipe.
 fn deltas_per_second() -> f64 {
     let folder = tempfile::tempdir().expect("create a directory");
     let (stream, (starting, began)) = (stream(), mpsc::channel());

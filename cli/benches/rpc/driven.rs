@@ -1,4 +1,4 @@
-//! A child process that answers each line with a line.
+//! A child process that writes one line for each line it reads.
 
 use std::{
     io::{BufRead, BufReader, Write},
@@ -32,7 +32,7 @@ impl Driven {
         self.child.id()
     }
 
-    /// Sends a line and returns the next one.
+    /// Sends a line and returns the response.
     pub(crate) fn ask(&mut self, line: &str) -> &str {
         self.stdin.write_all(line.as_bytes()).expect("write a line");
         self.line.clear();

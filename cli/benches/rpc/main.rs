@@ -23,7 +23,7 @@ use table::{Goal, Row};
 /// The number of installed extensions.
 const EXTENSIONS: usize = 10;
 
-/// The set-up that all measurements share.
+/// The setup shared by all measurements.
 pub(crate) struct Bench {
     home: tempfile::TempDir,
     rounds: usize,
@@ -41,7 +41,7 @@ fn main() {
     if has("--nothing") {
         return;
     }
-    // Cargo also runs benches in `cargo test --all-targets`, where one round shows that they work.
+    // `cargo test --all-targets` also runs benches. One round is enough to show that they work.
     let is_bench = has("--bench");
     let bench = Bench {
         home: home(),
@@ -52,7 +52,7 @@ fn main() {
 
 const ROWS: [Row; 3] = [
     Row {
-        what: "first answer of zot rpc, compared with a bare start",
+        what: "first response of zot rpc, compared with a bare start",
         goal: Goal::Milliseconds(15.0),
         measure: figures::first_answers,
     },
@@ -82,7 +82,7 @@ fn home() -> tempfile::TempDir {
 }
 
 impl Bench {
-    /// Returns a `zot` command in that home, with nothing from the user's environment.
+    /// Returns a `zot` command that uses this home and inherits only `PATH` from the environment.
     pub(crate) fn zot(&self, args: &[&str]) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_zot"));
         let home: &Path = self.home.path();
@@ -107,7 +107,7 @@ fn echo() {
     }
 }
 
-/// Registers a command and a tool, then waits for the shutdown.
+/// Registers a command and a tool, then waits for `shutdown`.
 fn extension() {
     println!("{}", json!({"type": "hello", "name": "idle"}));
     println!("{}", json!({"type": "register_command", "name": "idle"}));

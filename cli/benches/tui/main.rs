@@ -1,8 +1,9 @@
-//! Measures the interactive agent on a real terminal: its start, a stream of text, and typing
-//! during a flood.
+//! Measures interactive mode in a real terminal: startup, streaming text, and typing during a
+//! flood.
 //!
-//! `cargo bench -p zot-cli --bench tui` prints each figure with its goal. It shares the terminal
-//! driver with the tests. An argument selects rows: `cargo bench -p zot-cli --bench tui -- paint`.
+//! `cargo bench -p zot-cli --bench tui` prints each figure with its goal. An argument selects rows:
+//! `cargo bench -p zot-cli --bench tui -- paint`. The benchmark shares the terminal driver with the
+//! tests.
 
 #[path = "../row.rs"]
 mod row;
@@ -16,7 +17,7 @@ use rows::Row;
 
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).collect();
-    // Cargo also runs benches in `cargo test --all-targets`, where one round shows that they work.
+    // `cargo test --all-targets` also runs benches. One round is enough to show that they work.
     let rounds = if args.iter().any(|arg| arg == "--bench") {
         15
     } else {

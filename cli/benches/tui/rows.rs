@@ -24,7 +24,7 @@ pub(crate) struct Row {
     goal: f64,
     unit: &'static str,
     measure: fn() -> f64,
-    /// Divides the number of rounds, for slow measurements.
+    /// The number of rounds is divided by this, for slow measurements.
     divisor: usize,
 }
 
@@ -39,7 +39,7 @@ impl Row {
         };
         [
             row(
-                "first paint with an extension that never says hello",
+                "first paint with an extension that never sends hello",
                 50.0,
                 "ms",
                 first_paint,
@@ -52,7 +52,13 @@ impl Row {
                 long_paint,
                 1,
             ),
-            row("its last messages shown", 150.0, "ms", long_shown, 1),
+            row(
+                "last messages shown after --continue with 10,000 messages",
+                150.0,
+                "ms",
+                long_shown,
+                1,
+            ),
             row("resize to redraw while text streams", 16.0, "ms", resize, 1),
             row(
                 "2,000 deltas per second, share of one core",
@@ -91,7 +97,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Waits until the text was written.
+/// Waits until the text has been written, and returns the time at which it was.
 fn until(screen: &Screen, text: &str) -> Instant {
     let start = Instant::now();
     loop {
@@ -184,7 +190,7 @@ fn resize() -> f64 {
         let from = screen.written();
         let start = Instant::now();
         screen.resize(columns, rows);
-        // The live area is cleared first, and then the whole frame is written.
+        // zot clears the live area first, and then writes the whole frame.
         while !screen.has_written("\r\x1b[J", from) {
             assert!(
                 start.elapsed() < Duration::from_secs(60),
@@ -205,7 +211,8 @@ fn deltas() -> f64 {
     let cpu = cpu_time(screen.pid());
     until(&screen, &format!("word{}.3", PIECES / 4 - 1));
     let used = cpu_time(screen.pid()) - cpu;
-    // Per 2,000 pieces, independent of the precision of this machine's timers.
+    // The nominal duration at 2,000 pieces per second. The actual duration depends on the precision
+    // of this machine's timers.
     let seconds = f64::from(PIECES) / 2_000.0;
     used / seconds * 100.0
 }
@@ -222,7 +229,8 @@ fn cpu_time(pid: i32) -> f64 {
         .take(2)
         .map(|field| field.parse::<f64>().expect("parse the ticks"))
         .sum();
-    // The kernel reports hundredths of a second to all programs.
+    // `/proc` reports CPU time in ticks of 1/100 s (`USER_HZ`), whatever the kernel's own tick
+    // rate.
     ticks / 100.0
 }
 

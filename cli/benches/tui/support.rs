@@ -1,4 +1,4 @@
-//! A separate home directory, like in the tests.
+//! A separate home directory, as in the tests.
 
 #[path = "../../tests/it/support/svg.rs"]
 pub(crate) mod svg;
@@ -38,7 +38,7 @@ impl World {
         command
     }
 
-    /// Installs an extension that is a shell command.
+    /// Installs an extension that runs a shell script.
     pub(crate) fn extension(&self, name: &str, script: &str) {
         let dir = self.path("zot/extensions").join(name);
         std::fs::create_dir_all(&dir).expect("create a directory");

@@ -48,7 +48,7 @@ fn script(world: &World, turns: &[&str]) -> PathBuf {
     path
 }
 
-/// Every file below a folder.
+/// Returns every file in a folder and its subfolders.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut all = Vec::new();
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {

@@ -43,11 +43,11 @@ fn faulty_extensions() -> World {
     let world = World::new();
     add_extensions_that_start(&world);
     add_extensions_that_fail_to_start(&world);
-    // One whose name is already taken, and one from the project.
+    // An extension whose name is already taken, and a project extension.
     write(&world.installed("s-shadowed"), "a-well", &json!({}), &[]);
     let project = world.work().join(".zot/extensions/t");
     write(&project, "t-project", &json!({}), &[HELLO]);
-    // One that was modified after installation.
+    // An extension that was modified after it was installed.
     let source = world.path("u-changed");
     write(&source, "u-changed", &json!({}), &[HELLO, READY, LISTEN]);
     world.ext(&["install", text(&source), "--yes"]);

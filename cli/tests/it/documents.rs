@@ -13,7 +13,7 @@ use crate::support::examples::workspace as root;
 
 /// A Markdown document.
 struct Page {
-    /// Its path from the root: `docs/packages.md`.
+    /// Its path relative to the repository root, such as `docs/packages.md`.
     name: String,
     text: String,
 }
@@ -73,7 +73,7 @@ struct Block {
     line: usize,
     language: String,
     text: String,
-    /// Why it is not run, from the comment before it: `<!-- not run: needs a key -->`.
+    /// Why the block is not run, from the comment before it: `<!-- not run: needs a key -->`.
     not_run: Option<String>,
 }
 

@@ -1,4 +1,4 @@
-//! Each promise of `docs/security.md`, tested with extensions that try to break it.
+//! Tests each promise in `docs/security.md` with extensions that try to break it.
 
 mod adversary;
 mod bypass;

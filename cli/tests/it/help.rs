@@ -1,4 +1,4 @@
-//! `--help` of every command. Reviewers read the snapshots as users read the help.
+//! `--help` of every command. The snapshots let reviewers read the help as users see it.
 
 use crate::support::World;
 
@@ -54,7 +54,7 @@ fn version_matches_the_package_version() {
 fn invalid_arguments_are_a_usage_error() {
     let world = World::new();
     for args in [
-        // The interactive mode needs a terminal.
+        // Interactive mode needs a terminal.
         &[][..],
         &["ext"],
         &["ext", "install"],

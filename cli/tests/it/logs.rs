@@ -14,7 +14,7 @@ use zot_process::{LogFile, LogLimits};
 
 use crate::support::{RunOutput, World, package, process};
 
-/// Longer than any step takes, unless zot hangs.
+/// Timeout for each step. It only expires if zot hangs.
 const HANG: Duration = Duration::from_secs(60);
 
 fn world(log: &str) -> World {
@@ -109,7 +109,7 @@ fn follow_continues_across_log_rotation() {
     let mut limits = LogLimits::default();
     limits.file = 64 << 10;
     limits.burst = u64::MAX / 2;
-    // Two hosts that share one log, like zot in two terminals.
+    // Two hosts write to the same log, as when zot runs in two terminals.
     let path = world.path("zot/logs/ext-guard.log");
     let writers = ["a", "b"].map(|name| (name, LogFile::new(&path, &limits)));
     let mut rotations = 0;

@@ -40,7 +40,8 @@ fn create(world: &World, name: &str, args: &[&str]) -> PathBuf {
 /// Checks that the extension passes every conformance check and its transcript, and that the
 /// commands from its README work.
 fn assert_works(world: &World, dir: &Path) {
-    // One at a time and with long timeouts, so that a busy machine does not fail the extension.
+    // Run one `zot-conform` at a time, with long timeouts, so that no check fails on a busy
+    // machine.
     static ONE: Mutex<()> = Mutex::new(());
     let one = ONE.lock().unwrap_or_else(PoisonError::into_inner);
     let output = world

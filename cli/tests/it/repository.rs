@@ -17,7 +17,7 @@ use crate::{
 
 /// Maximum memory of zot. A debug build needs more than a release build.
 const MEMORY: u64 = 128 << 20;
-/// Limit of its address space, so that a failure does not take down the machine.
+/// Limit for zot's address space, so that a failure does not take down the machine.
 const ADDRESS_SPACE: u64 = 2 << 30;
 
 /// Creates a project extension that has only a manifest.
@@ -51,7 +51,7 @@ fn hello(world: &World) -> RunOutput {
     ran
 }
 
-/// A script of the project, relative to the directory of an extension.
+/// A project script, relative to an extension's directory.
 const OUTSIDE: &str = "../../../scripts/run.sh";
 
 /// The program, its arguments, and a change to the extension's directory.
@@ -199,7 +199,7 @@ fn symlinks_out_of_the_project_are_refused() {
         let refused = format!("extensions/{name}`: leads out of the project");
         assert!(ran.err.contains(&refused), "{ran:#?}");
     }
-    // The same applies to the folder itself.
+    // The same applies to the extensions folder itself.
     fs::remove_dir_all(world.work().join(".zot")).expect("failed to remove");
     fs::create_dir(world.work().join(".zot")).expect("failed to create directory");
     symlink(&elsewhere, &extensions).expect("failed to create symlink");
@@ -207,8 +207,8 @@ fn symlinks_out_of_the_project_are_refused() {
     assert!(ran.err.contains("leads out of the project"), "{ran:#?}");
 }
 
-/// 60 × 255 MB. The documented limit for a start is 3 s; allow ten times that for a debug build on
-/// a busy machine.
+/// The extensions have 255 MB each. The documented limit for a start is 3 s; allow ten times that
+/// for a debug build on a busy machine.
 #[test]
 fn many_large_project_extensions_do_not_stall_the_start() {
     let world = World::new();

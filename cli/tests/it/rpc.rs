@@ -1,4 +1,4 @@
-//! `zot rpc`, driven over pipes as another program does it.
+//! `zot rpc`, driven over pipes as another program would.
 
 mod all_commands;
 mod authentication;

@@ -183,7 +183,7 @@ fn unknown_names_are_errors_that_list_the_known_ones() {
     );
 }
 
-/// A name selects the installed extension, a path the one in that directory.
+/// A name selects an installed extension, and a path selects the extension in that directory.
 #[test]
 fn extensions_are_selected_by_name_or_directory() {
     let world = world();
@@ -224,7 +224,8 @@ fn extensions_are_selected_by_name_or_directory() {
     );
 }
 
-/// A repository must not get its code run because the user types a name that it uses too.
+/// A repository must not be able to run code because the user types a name that its extension also
+/// has.
 #[test]
 fn a_project_extension_runs_only_by_its_path() {
     let world = World::new();
@@ -291,7 +292,7 @@ fn ctrl_c_cancels_the_call_and_leaves_no_process() {
     assert!(!extension.exists(), "{}", extension.display());
 }
 
-/// Even a process that left its parent, session and environment is killed.
+/// Even a process that has left its parent and session and cleared its environment is killed.
 #[test]
 fn daemons_are_killed_when_the_call_ends() {
     let world = world();
@@ -309,7 +310,7 @@ fn daemons_are_killed_when_the_call_ends() {
     assert!(!lines.any(|line| line == wanted.as_bytes()));
 }
 
-/// Progress is for a user at a terminal, not for a file.
+/// Progress is shown only in a terminal, not when the output is redirected.
 #[test]
 fn progress_is_shown_on_a_terminal() {
     let world = world();
@@ -366,7 +367,7 @@ fn the_overhead_of_zot_is_small() {
         assert!(child.wait().expect("failed to wait").success());
         took
     };
-    // The best of several runs, because other load only makes runs slower.
+    // Use the fastest of several runs, because other load can only slow them down.
     let best = |take: &dyn Fn() -> Duration| (0..10).map(|_| take()).min().unwrap_or_default();
     let bare = best(&bare);
     for args in [

@@ -84,7 +84,7 @@ impl World {
             .env("TERM", "xterm")
             .current_dir(self.work())
             .stdin(Stdio::null());
-        // A background job of a shell inherits an ignored SIGINT, and a shell cannot reset that.
+        // A shell starts background jobs with SIGINT ignored, and shell scripts cannot reset that.
         // SAFETY: between fork and exec, this only resets a signal handler.
         unsafe {
             command.pre_exec(|| {

@@ -1,4 +1,4 @@
-//! The interactive mode on a real terminal.
+//! Interactive mode in a real terminal.
 
 mod commands;
 mod flood;

@@ -1,4 +1,4 @@
-//! The extension side: what this binary does when it is started with `--echo` or `--spin`.
+//! The extension side: the code that runs when this binary is started with `--echo` or `--spin`.
 
 use std::io::{BufRead, Write};
 
@@ -20,7 +20,7 @@ pub(crate) fn echo(flood: bool) {
     if flood {
         let note = json!({"type": "notify", "level": "info", "message": "and another one"});
         let notes = format!("{note}\n").repeat(500);
-        // Until the host closes the pipe.
+        // Write until the host closes the pipe.
         while stdout.write_all(notes.as_bytes()).is_ok() {}
         return;
     }

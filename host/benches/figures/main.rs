@@ -1,10 +1,10 @@
-//! Host overhead: a tool call, a chain of ten, starting fifty extensions and a flood, each compared
-//! with the same work without a host.
+//! Host overhead: a tool call, a chain of ten interceptors, the start of fifty extensions, and a
+//! flood, each compared with the same work without a host.
 //!
 //! `cargo bench -p zot-host` prints the table twice: unpinned, as users run it, and pinned to one
 //! core, where only the host's own work counts. Host and baseline rounds are interleaved, and the
 //! figure is the median of their ratios. The extension is this same binary, started with `--echo`.
-//! A word selects rows: `cargo bench -p zot-host -- call`.
+//! An argument selects rows: `cargo bench -p zot-host -- call`.
 
 mod bare;
 mod extension;
@@ -41,9 +41,9 @@ fn main() {
     if has("--spin") {
         return extension::spin();
     }
-    // `cargo test --all-targets` runs benches too; a single round is enough to show that they work.
+    // `cargo test --all-targets` also runs benches. One round is enough to show that they work.
     let (measured, pinned) = (has("--bench"), has("--pinned"));
-    // The runtime of `zot rpc` and `zot -p`.
+    // The same kind of runtime as in `zot rpc` and `zot -p`.
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let bench = Bench {
         runtime,
@@ -70,31 +70,31 @@ fn main() {
 fn rows(pinned: bool) -> impl Iterator<Item = Row> {
     let rows = [
         Row {
-            what: "a tool call, against the same pipe without a host",
+            what: "a tool call, compared with the same pipe without a host",
             goal: Goal::Ratio(if pinned { 1.6 } else { 1.4 }),
             measure: round_trips::calls,
             pinned_too: true,
         },
         Row {
-            what: "a chain of ten rewriting, against ten bare round trips",
+            what: "a chain of ten rewrites, compared with ten bare round trips",
             goal: Goal::Ratio(if pinned { 1.6 } else { 1.3 }),
             measure: round_trips::chains,
             pinned_too: true,
         },
         Row {
-            what: "50 extensions to all ready, against spawning 50 bare",
+            what: "start of 50 extensions, compared with 50 bare processes",
             goal: Goal::Ratio(1.5),
             measure: starts::fifty,
             pinned_too: false,
         },
         Row {
-            what: "one of 50 confined to ready, against unconfined",
+            what: "start of one of 50 confined, compared with unconfined",
             goal: Goal::More(1000.0),
             measure: starts::confined,
             pinned_too: false,
         },
         Row {
-            what: "a call's p99 beside a flood, against beside a busy core",
+            what: "p99 of a call during a flood, compared with a busy core",
             goal: Goal::Ratio(2.0),
             measure: flood::beside,
             pinned_too: false,

@@ -8,7 +8,7 @@ use super::{Bench, bare::Bare, table::Round};
 
 const EXTENSIONS: u32 = 50;
 
-/// Compared with fifty extensions on bare pipes.
+/// Measures the start of fifty extensions, compared with fifty extensions on bare pipes.
 pub(crate) fn fifty(bench: &Bench) -> Vec<Round> {
     let round = |_| {
         let start = Instant::now();
@@ -20,7 +20,8 @@ pub(crate) fn fifty(bench: &Bench) -> Vec<Round> {
     (0..bench.rounds.div_ceil(4)).map(round).collect()
 }
 
-/// Start time per extension with the narrowest permissions, compared with no permissions.
+/// Measures the start time per extension with the narrowest permissions, compared with no
+/// permissions.
 pub(crate) fn confined(bench: &Bench) -> Vec<Round> {
     let narrow = Permissions::default();
     let each = |permissions| hosted(bench, permissions) / f64::from(EXTENSIONS);

@@ -6,7 +6,7 @@ use super::Bench;
 /// The measured time and the baseline time of one round, in seconds.
 pub(crate) type Round = (f64, f64);
 
-/// When a row passes.
+/// The condition under which a row passes.
 #[derive(Clone, Copy)]
 pub(crate) enum Goal {
     /// At most this many times the baseline.

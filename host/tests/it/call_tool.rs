@@ -111,8 +111,8 @@ async fn calls_without_a_parent_are_limited_in_number() {
     let fixture = HostFixture::with(limits);
     let launches = vec![caller(&fixture, "caller", &[])];
     assert_eq!(fixture.host.load(launches).await.ready, 1);
-    // Each call makes the next one. Without a parent the depth is unknown, so the call limit
-    // applies.
+    // Each call makes the next one. Without a `parent_id` the depth is unknown, so the limit on
+    // concurrent calls applies.
     let path = vec!["via"; 100];
     let result = call(&fixture, "via", json!({"path": path, "parent": false})).await;
     assert!(
@@ -140,7 +140,8 @@ async fn oversized_args_are_rejected() {
     fixture.host.shutdown().await;
 }
 
-/// Many calls of maximum size through a slow guard, which must stay connected and keep guarding.
+/// Sends many calls of the maximum size through a slow guard, which must stay connected and keep
+/// guarding.
 #[tokio::test]
 async fn a_guard_stays_connected_during_a_burst_of_large_calls() {
     let fixture = HostFixture::new();

@@ -1,4 +1,5 @@
-//! Interceptor chains: order, folding, failures and deadlines, with the real limits on paused time.
+//! Interceptor chains: order, folding, failures and deadlines, with the real limits and a paused
+//! clock.
 
 use std::{sync::Mutex, time::Duration};
 
@@ -18,7 +19,7 @@ use zot_protocol::{
 
 use crate::support::bash;
 
-/// An interceptor that answers after a delay and records what it was asked.
+/// An interceptor that answers after a delay and records the events it is asked about.
 struct Scripted<'s> {
     name: &'s str,
     after: Duration,
@@ -58,7 +59,7 @@ struct Chain<'s> {
     links: Vec<UnboundLink<'s>>,
 }
 
-/// A [`Scripted`] interceptor that does not yet have a place to record what it is asked.
+/// A [`Scripted`] interceptor that does not yet have a list in which to record events.
 struct UnboundLink<'s> {
     name: &'s str,
     after: Duration,
@@ -414,7 +415,7 @@ async fn stats_count_answers_and_measure_latency() {
     );
 }
 
-/// The behaviour of one link, as data.
+/// The behaviour of one interceptor, as data.
 #[derive(Debug, Clone)]
 enum Behaviour {
     Allow,

@@ -102,7 +102,7 @@ fn refusals(discovery: &Discovery) -> Vec<String> {
     discovery.refused.iter().map(ToString::to_string).collect()
 }
 
-/// The only error, when no extension was found.
+/// Returns the only error. Panics if there are others, or if an extension was found.
 fn refusal(discovery: &Discovery) -> String {
     assert!(discovery.extensions.is_empty(), "{discovery:?}");
     let [refusal] = &refusals(discovery)[..] else {
@@ -111,7 +111,7 @@ fn refusal(discovery: &Discovery) -> String {
     refusal.clone()
 }
 
-/// The only untrusted extension.
+/// Returns the only untrusted extension. Panics if there are others.
 fn untrusted(discovery: &Discovery) -> &Untrusted {
     let all: Vec<_> = discovery.untrusted().collect();
     let [(_, untrusted)] = all[..] else {

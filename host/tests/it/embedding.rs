@@ -48,7 +48,7 @@ fn the_documented_example_is_short_and_runs_without_the_agent_feature() {
     fs::create_dir(folder.path().join("src")).unwrap();
     fs::write(folder.path().join("Cargo.toml"), manifest).unwrap();
     fs::write(folder.path().join("src/main.rs"), program()).unwrap();
-    // `--offline` needs the versions that are already downloaded.
+    // `--offline` needs the dependency versions that are already downloaded.
     fs::copy(root.join("Cargo.lock"), folder.path().join("Cargo.lock")).unwrap();
 
     let output = Command::new(env!("CARGO"))

@@ -178,7 +178,7 @@ async fn an_oversized_event_is_marked_as_truncated() {
 }
 
 #[tokio::test]
-async fn a_crash_fails_pending_calls_at_once_with_the_exit_status() {
+async fn a_crash_fails_pending_calls_immediately_with_the_exit_status() {
     let fixture = HostFixture::new();
     fixture
         .host
@@ -223,8 +223,8 @@ async fn an_extension_without_ready_becomes_ready_automatically() {
         .load(vec![fixture.odd("odd", &["no-ready"])])
         .await;
     assert_eq!(stats.ready, 1);
-    // On a slow machine it may become ready before all registrations arrived. Later ones still
-    // count.
+    // On a slow machine, the extension can become ready before all its registrations have arrived.
+    // Later registrations still count.
     until("everything is registered", || {
         fixture.host.registry().tool("strict").is_some()
     })

@@ -59,7 +59,7 @@ async fn ask(fixture: &HostFixture, event: Intercept) -> ChainOutcome {
     within("an interception", fixture.host.intercept(event)).await
 }
 
-/// Runs the script without permissions in the manifest and with the narrowest ones.
+/// Runs the script twice: without permissions in the manifest, and with the narrowest ones.
 async fn supports_every_feature(launch: impl Fn(&HostFixture) -> Launch) {
     // Confined, but allowed to rewrite every event.
     let mut confined = Permissions::default();
@@ -72,7 +72,7 @@ async fn supports_every_feature(launch: impl Fn(&HostFixture) -> Launch) {
     }
 }
 
-/// Exercises every feature. The same for all languages.
+/// Exercises every feature, in the same way for all languages.
 async fn exercise(fixture: &HostFixture, launch: Launch) {
     let name = launch.manifest.name.clone();
     let stats = within("load", fixture.host.load(vec![launch])).await;
@@ -127,7 +127,7 @@ async fn exercise(fixture: &HostFixture, launch: Launch) {
     assert!(fixture.notes.all().is_empty(), "{:?}", fixture.notes.all());
 }
 
-/// Intercepts each event three times: allowed, rewritten and blocked.
+/// Asks the extension about each event three times, so that it allows, rewrites and blocks it.
 async fn intercepts(fixture: &HostFixture, name: &str) {
     let kinds: [fn(&str) -> Intercept; 5] = [
         tool_call,

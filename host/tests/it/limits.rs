@@ -1,4 +1,4 @@
-//! The protocol's real limits, on in-memory pipes and paused time.
+//! The protocol's real limits, with in-memory pipes and a paused clock.
 
 use std::{sync::Arc, time::Duration};
 
@@ -139,10 +139,10 @@ fn large_event() -> Intercept {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_write_stalled_for_5_seconds_disconnects() {
+async fn a_write_stalled_for_5_seconds_disconnects_the_extension() {
     let extension = InMemoryExtension::ready().await;
     let start = Instant::now();
-    // Cancelled at once, so that no request is pending.
+    // Cancelled immediately, so that no request is pending.
     let asked = extension
         .connection
         .intercept(&large_event(), false, start)
@@ -265,7 +265,7 @@ async fn a_frame_at_the_size_limit_is_sent_and_one_byte_more_is_not() {
     );
 }
 
-/// An in-memory extension as a link of a chain.
+/// An in-memory extension as an interceptor in a chain.
 struct Link<'p>(&'p Connection, OnFailure);
 
 impl Interceptor for Link<'_> {
@@ -355,7 +355,7 @@ async fn an_extension_registers_at_most_1000_commands_and_tools() {
             .say(json!({"type": "register_tool", "name": name, "schema": {}}))
             .await;
     }
-    // An existing command may still be registered again.
+    // An existing command can still be registered again.
     extension
         .say(json!({"type": "register_command", "name": "name7", "description": "again"}))
         .await;

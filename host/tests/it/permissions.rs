@@ -25,7 +25,7 @@ fn enforces() -> bool {
     let support = Support::probe();
     let all = support.signals() && support.seccomp();
     if !all {
-        unsupported(format!("this kernel enforces {support}"));
+        unsupported(format!("this kernel only enforces {support}"));
     }
     all
 }
@@ -41,7 +41,7 @@ impl Hooks for Notices {
     }
 }
 
-/// Stands for the user's machine: a project, a home, secrets outside both, and an extension.
+/// Simulates the user's machine: a project, a home, secrets outside both, and an extension.
 struct User {
     fixture: HostFixture,
     notices: Arc<Notices>,
@@ -86,7 +86,7 @@ impl User {
         Launch::new(manifest, dir, &home)
     }
 
-    /// Starts `reach.py` with these permissions, or with `Null` without any.
+    /// Starts `reach.py` with these permissions. With `Null`, its manifest has no `permissions`.
     async fn with(permissions: Value) -> Self {
         let user = Self::new(|_| {});
         let launch = user.launch("reach.py", "python3", &permissions);
@@ -105,7 +105,8 @@ impl User {
             .await
     }
 
-    /// Checks the extension itself, a child, and a grandchild in its own session.
+    /// Checks that an operation is denied to the extension itself, to a child, and to a grandchild
+    /// in its own session.
     async fn check_denied(&self, what: &str, at: &str) {
         for how in ["self", "child", "daemon"] {
             let output = self.attempt(what, at, how).await;
@@ -131,8 +132,8 @@ async fn files_that_are_not_granted_are_inaccessible() {
     if !enforces() {
         return;
     }
-    // Without permissions in its manifest an extension has the user's rights, so the same paths
-    // work.
+    // Without `permissions` in its manifest, an extension has the user's privileges, so the same
+    // paths work.
     let free = User::with(Value::Null).await;
     let narrow = User::with(json!({})).await;
     for user in [&free, &narrow] {
@@ -206,7 +207,7 @@ async fn only_granted_files_are_accessible() {
     user.end().await;
 }
 
-/// The interpreter in a shebang line gets no access by itself, and the script does not run.
+/// The interpreter in a shebang line is not granted automatically, and the script does not run.
 #[tokio::test]
 async fn a_shebang_line_grants_nothing() {
     use std::os::unix::fs::PermissionsExt;
@@ -403,8 +404,8 @@ async fn the_network_is_closed_unless_it_is_granted() {
                 tcp,
                 "{permissions}: {sh}: {output}"
             );
-            // Without any socket, only bash prints the reason. If `connect` is denied, all programs
-            // do.
+            // If no socket can be created, only bash prints the reason. If `connect` is denied, all
+            // programs print it.
             let prints_reason = sh.contains("/dev/tcp") || permissions["net"].is_array();
             if !tcp && prints_reason {
                 assert!(output.contains("Permission denied"), "{output}");

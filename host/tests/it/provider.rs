@@ -166,7 +166,7 @@ async fn received_request<P: Provider>(
     server.got().remove(0)
 }
 
-/// Formats server-received_request events.
+/// Formats server-sent events.
 fn events(data: &[Value]) -> String {
     let event = |data: &Value| match data["type"].as_str() {
         Some(name) => format!("event: {name}\ndata: {data}\n\n"),

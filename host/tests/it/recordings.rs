@@ -15,7 +15,7 @@ use zot_test_support::recordings::{Recording, recordings};
 
 use crate::support::{HostFixture, SentFrames, until, within};
 
-/// The frames of a recording: those of the host, and the extension's answers.
+/// The frames of a recording: the host's frames, and the extension's answers.
 struct Session {
     sent: Vec<Value>,
     commands: usize,

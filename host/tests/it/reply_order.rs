@@ -1,4 +1,4 @@
-//! Notes of an extension and its replies reach the host in the order they were sent.
+//! An extension's notes and replies reach the host in the order in which they were sent.
 
 use std::sync::{
     Arc,

@@ -95,7 +95,7 @@ fn without_notices(opened: Opened) -> Opened {
     opened
 }
 
-/// The only notice of an opened session.
+/// Returns the only notice of an opened session. Panics if there are others.
 fn notice(opened: &Opened) -> &Notice {
     let [notice] = &opened.notices[..] else {
         panic!("expected one notice: {:?}", opened.notices)

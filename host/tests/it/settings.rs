@@ -102,7 +102,7 @@ fn a_damaged_config_is_backed_up_and_never_overwritten() {
             assert_eq!(*aside, fixture.bad());
             assert_eq!(fs::read(aside).unwrap(), bytes);
         }
-        // A new file with only an answer would drop the user's settings.
+        // A new file that contains only the trust answer would discard the user's settings.
         let error = set_trust(&fixture.home, "/x", &Trust::new("d", true)).unwrap_err();
         assert!(matches!(error, SettingsError::Damaged(_)), "{error}");
         assert_eq!(fs::read(fixture.home.config()).unwrap(), bytes);

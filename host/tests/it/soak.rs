@@ -84,8 +84,8 @@ async fn run_commands(host: Host, tally: Arc<Tally>) {
     }
 }
 
-/// Every running extension marks the event, in load order. One that has just stopped is skipped.
-/// But nothing may pass the first one, which is a guard, without being checked.
+/// Every running extension marks the event, in load order. An extension that has just stopped is
+/// skipped, except for the first one: it is a guard, so no event may pass without its check.
 async fn intercept(host: Host, tally: Arc<Tally>) {
     while tally.begin().is_some() {
         let outcome = within("a chain", host.intercept(bash("ls"))).await;
@@ -120,7 +120,7 @@ async fn tell(host: Host, tally: Arc<Tally>) {
     }
 }
 
-/// 20 reloads. `.ci/full` multiplies this.
+/// Runs 20 reloads. `.ci/full` runs more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn reloads_under_load_lose_no_calls_and_leave_nothing_behind() {
     run_in_own_process!();
@@ -215,7 +215,7 @@ fn numbered(n: usize) -> Value {
     json!({"n": n, "by": [], "ballast": "x".repeat(3000)})
 }
 
-/// 2,000 events. `.ci/full` multiplies this.
+/// Sends 2,000 events. `.ci/full` sends more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn events_and_interceptions_arrive_in_order() {
     run_in_own_process!();
@@ -238,7 +238,7 @@ async fn events_and_interceptions_arrive_in_order() {
     let stats = test.load(launches).await;
     assert_eq!(stats.ready, 5, "{stats:?}");
 
-    // Other calls over the same pipes.
+    // Make other calls over the same pipes at the same time.
     let over = Arc::new(AtomicBool::new(false));
     let noise = names.map(|name| {
         let (host, over) = (host.clone(), Arc::clone(&over));
@@ -254,7 +254,7 @@ async fn events_and_interceptions_arrive_in_order() {
     });
     let total = 2000 * soak_factor();
     for n in 0..total {
-        // Bursts of events that have to queue, mixed with interceptions.
+        // Send bursts of events, which have to queue, mixed with interceptions.
         if n % 100 > 50 && n % 3 == 0 {
             let event = ToolCallIntercept::new("bash", args(numbered(n)));
             let outcome = within("a chain", host.intercept(event.into())).await;

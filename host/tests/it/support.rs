@@ -36,8 +36,8 @@ pub(crate) use process::{children, is_alive, processes_in, resident_kib, signal,
 /// Timeout for operations that must not hang. Longer than any of them takes.
 pub(crate) const TEST_TIMEOUT: Duration = Duration::from_secs(60);
 
-/// The default limits, with more time to start. Starting a dozen Python processes may take long on
-/// a busy machine.
+/// The default limits, with more time to start. Starting a dozen Python processes can take a long
+/// time on a busy machine.
 pub(crate) fn lenient_limits() -> Limits {
     Limits {
         startup: TEST_TIMEOUT,
@@ -52,7 +52,7 @@ pub(crate) fn fixture_path(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Returns the interpreter itself, which a helper process gets from its parent.
+/// Returns the path of the Python interpreter. A helper process receives it from its parent.
 pub(crate) fn python() -> &'static Path {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
     PYTHON.get_or_init(|| {
@@ -148,7 +148,7 @@ impl HostFixture {
         }
     }
 
-    /// An extension that misbehaves as `words` say; see `odd.py`.
+    /// An extension that misbehaves as specified by `words`; see `odd.py`.
     pub(crate) fn odd(&self, name: &str, words: &[&str]) -> Launch {
         self.python_fixture("odd.py", name, words)
     }
@@ -162,7 +162,7 @@ impl HostFixture {
 
     /// A Python fixture with arbitrary arguments.
     pub(crate) fn script(&self, name: &str, script: &str, args: Vec<String>) -> Launch {
-        // Ignore the user's own modules, which also makes the start faster.
+        // Ignore the user's own modules. This also makes Python start faster.
         let mut all = vec!["-I".to_owned(), "-S".to_owned()];
         all.push(fixture_path(script).display().to_string());
         all.extend(args);

@@ -167,7 +167,7 @@ async fn every_tool_has_a_description_and_a_valid_schema() {
 }
 
 #[tokio::test]
-async fn invalid_arguments_are_named_in_the_error() {
+async fn invalid_arguments_are_listed_in_the_error() {
     let fixture = ToolFixture::new();
     for (tool, with, parts) in [
         ("read", json!({}), ["`read`", "missing field `path`"]),

@@ -140,7 +140,7 @@ async fn a_cancelled_read_loses_no_bytes() {
     let mut reader = LineReader::new(ours, LIMIT);
     for piece in [&b"on"[..], b"e li", b"ne"] {
         theirs.write_all(piece).await.unwrap();
-        // Poll until it waits for more bytes, then drop it.
+        // Poll the read, which waits for more bytes, then drop it.
         let polled = std::future::poll_fn(|context| {
             let mut next = Box::pin(reader.next());
             Poll::Ready(next.as_mut().poll(context).is_ready())
@@ -181,7 +181,7 @@ async fn an_endless_line_uses_at_most_twice_the_limit() {
     let mut small = LineReader::new(Endless { left: 1 << 20 }, 1 << 10);
     while small.next().await.unwrap().is_some() {}
     let before = resident_kib();
-    // 256 MiB. `.ci/full` multiplies this.
+    // Read 256 MiB. `.ci/full` reads more.
     let left = (soak_factor() as u64) << 28;
     let mut reader = LineReader::new(Endless { left }, limit);
     assert_eq!(reader.next().await.unwrap(), Some(Line::TooLong));

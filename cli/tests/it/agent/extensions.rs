@@ -1,4 +1,4 @@
-//! Extensions without a terminal: each kind of interception with a chain of three.
+//! Extensions in non-interactive runs: each kind of interception, with a chain of three extensions.
 
 use std::fs;
 
@@ -8,7 +8,7 @@ use zot_conform::transcript;
 use super::{demo, json, marking_extension, scripted};
 use crate::support::{World, text};
 
-/// Three marking extensions, of which the second behaves as given.
+/// Writes three marking extensions, the second with this mode. Returns the flags that load them.
 fn chain(world: &World, events: &str, second: &str) -> Vec<String> {
     let dirs = [("1", "mark"), ("2", second), ("3", "mark")]
         .map(|(name, mode)| marking_extension(world, name, events, mode));

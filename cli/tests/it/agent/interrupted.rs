@@ -13,7 +13,7 @@ use crate::support::{
     process, text, wait_until,
 };
 
-/// A run of `--json` whose events can be waited for.
+/// A running `zot --json`. Tests can wait for its events.
 struct Run {
     child: Child,
     out: BufReader<ChildStdout>,
@@ -31,7 +31,7 @@ impl Run {
         Self { child, out }
     }
 
-    /// Starts a run with an extension whose model stops responding after the first text.
+    /// Starts a run with an extension, and with a model that stops responding after the first text.
     fn mid_answer(world: &World, extension: &Path) -> Self {
         let turns = script(world, &[r#"[{"text": "a"}, {"delay_ms": 600000}]"#]);
         let args = [
@@ -49,7 +49,7 @@ impl Run {
         run
     }
 
-    /// Reads up to the next event of this type.
+    /// Reads up to the next event of this type, and returns that event.
     fn until(&mut self, kind: &str) -> String {
         loop {
             let mut line = String::new();
@@ -101,7 +101,7 @@ fn one_signal_aborts_the_turn_and_ends_everything() {
 }
 
 #[test]
-fn a_signal_while_the_model_hangs_ends_zot_at_once() {
+fn a_signal_while_the_model_hangs_ends_zot_immediately() {
     let world = World::new();
     let model = Model::start(vec![Reply::Hang]);
     let flags = model.flags();
@@ -117,7 +117,7 @@ fn a_signal_while_the_model_hangs_ends_zot_at_once() {
 
 /// A second signal ends zot without waiting for an extension that ignores `shutdown`.
 #[test]
-fn a_second_signal_ends_zot_at_once() {
+fn a_second_signal_ends_zot_immediately() {
     let world = World::new();
     let dir = world.path("stubborn");
     std::fs::create_dir(&dir).expect("failed to create directory");
@@ -134,7 +134,7 @@ fn a_second_signal_ends_zot_at_once() {
     });
 }
 
-/// Extensions end with zot, even after `kill -9`.
+/// Extensions exit when zot does, even after `kill -9`.
 #[test]
 fn extensions_end_when_zot_is_killed() {
     let world = World::new();

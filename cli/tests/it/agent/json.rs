@@ -38,7 +38,7 @@ fn terminal_control_characters_are_escaped_in_json() {
     let world = World::new();
     let evil = "\u{9b}2J\u{7f}\u{202e}\u{2066}\u{2028}\u{e0041} ü 👩";
     fs::write(world.work().join("evil.txt"), evil).expect("failed to write");
-    // One event below and one above the size that is written at once.
+    // One event is smaller and one is larger than the size above which lines are queued separately.
     fs::write(
         world.work().join("large.txt"),
         format!("{evil}\n").repeat(20_000),
@@ -123,7 +123,7 @@ fn a_failed_run_reports_one_error_and_exits_1() {
 }
 
 #[test]
-fn notifications_of_extensions_are_events() {
+fn extension_notifications_are_events() {
     let world = World::new();
     let kit = world.path("kit");
     std::fs::create_dir(&kit).expect("failed to create directory");

@@ -15,7 +15,7 @@ use crate::support::{
     soak,
 };
 
-/// The texts of an event that the session must contain.
+/// Returns the texts in an event that the session must contain.
 fn shown(event: &Value) -> Vec<String> {
     let blocks = event["content"].as_array().cloned().unwrap_or_default();
     let texts = blocks
@@ -54,7 +54,7 @@ fn continue_after_kill_has_everything_that_was_shown() {
         std::thread::sleep(Duration::from_micros(rng.below(60_000)));
         child.kill().expect("failed to kill");
         child.wait().expect("failed to wait");
-        // Complete lines left in the pipe count as shown, a partial line does not.
+        // Complete lines left in the pipe count as shown. A partial line does not.
         let mut all = first + "\n";
         let mut rest = lines.map_while(Result::ok).peekable();
         let mut ended = false;

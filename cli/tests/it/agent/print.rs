@@ -154,7 +154,7 @@ fn an_invalid_setting_is_reported_and_the_rest_is_used() {
     let ran = world.zot(&["-p", "hello"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");
     assert!(ran.err.contains("/reasoning"), "{}", ran.err);
-    // A file that is not JSON is moved aside, and zot starts.
+    // A file that is not JSON is backed up, and zot still starts.
     fs::write(world.path("zot/config.json"), "\0\0\0\0").unwrap();
     let ran = demo(&world, &["-p", "hello"]);
     assert_eq!(ran.code, Some(0), "{ran:?}");

@@ -1,4 +1,5 @@
-//! Command output stored in `$ZOT_HOME/scratch`, and who can read it.
+//! Command output stored in `$ZOT_HOME/scratch`: which sessions can read it, and when it is
+//! removed.
 
 use std::{
     fs::{self, File},
@@ -16,7 +17,7 @@ fn outputs(world: &World) -> Vec<PathBuf> {
     files(&world.path("zot/scratch"))
 }
 
-/// Tries to read a file from a jailed run, and returns the output.
+/// Tries to read a file in a jailed run, with `read` and with `bash`, and returns the output.
 fn read_jailed(world: &World, path: &std::path::Path, more: &[&str]) -> String {
     let path = path.display();
     let read = format!(r#"/call read {{"path": "{path}", "limit": 2}}"#);
@@ -101,7 +102,7 @@ fn outputs_older_than_a_week_are_removed_at_the_next_start() {
         .stdin(std::process::Stdio::piped())
         .spawn()
         .expect("failed to start zot");
-    wait_until("it is removed", || !session.exists());
+    wait_until("the stored output is removed", || !session.exists());
     drop(child.stdin.take());
     child.wait().expect("failed to wait");
 }

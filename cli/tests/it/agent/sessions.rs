@@ -17,7 +17,7 @@ fn sessions(world: &World) -> Vec<PathBuf> {
     all
 }
 
-/// Runs `zot … -p more` and returns the texts of all messages sent to the model but the system
+/// Runs `zot … -p more` and returns the texts of all messages sent to the model, except the system
 /// prompt.
 fn messages_sent(world: &World, args: &[&str]) -> Vec<String> {
     let model = Model::start(vec![Reply::Text("yes".into())]);
@@ -46,7 +46,7 @@ fn a_session_is_stored_and_continued() {
     assert_eq!(sessions(&world).len(), 2);
     let sent = messages_sent(&world, &["-c"]);
     assert_eq!((sent.len(), &*sent[0], &*sent[2]), (3, "two", "more"));
-    // A session of another directory is not continued here.
+    // `--continue` ignores sessions from other directories.
     fs::create_dir(world.work().join("other")).expect("failed to create directory");
     let ran = demo(&world, &["--cwd", "other", "--continue", "-p", "x"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");
@@ -71,7 +71,7 @@ fn a_session_is_resumed_by_an_id_prefix() {
 }
 
 #[test]
-fn a_session_in_a_given_file_or_not_stored() {
+fn a_session_is_stored_in_a_given_file_or_not_at_all() {
     let world = World::new();
     let file = world.path("mine.jsonl");
     demo(&world, &["--session", text(&file), "-p", "one"]);

@@ -30,7 +30,7 @@ fn documented() -> BTreeMap<String, Vec<String>> {
     named.collect()
 }
 
-/// The crates and their actual workspace dependencies, without those for tests.
+/// The crates and their actual workspace dependencies, without build and dev dependencies.
 fn actual() -> BTreeMap<String, Vec<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version=1", "--offline"])

@@ -35,7 +35,7 @@ impl Schemas {
         schema.check(value).map_err(|mismatch| mismatch.to_string())
     }
 
-    /// Picks the schema from the fields of the object.
+    /// Validates an object against the schema that its fields select.
     fn accept(&self, value: &Value) -> Result<(), String> {
         match value["type"].as_str() {
             Some("text" | "image") if value.get("id").is_none() => {
@@ -49,7 +49,7 @@ impl Schemas {
         }
     }
 
-    /// Accepts a frame from any of the sets.
+    /// Validates a frame, which can belong to any of the sets.
     fn frame(&self, name: &str, value: &Value) -> Result<(), String> {
         let mut why = String::from("unknown frame");
         for set in SETS {
@@ -67,7 +67,8 @@ impl Schemas {
         Err(why)
     }
 
-    /// The schema allows unknown fields, but a page must only show known ones.
+    /// Validates a configuration. The schema allows unknown fields, but a page must only show known
+    /// ones.
     fn config(&self, value: &Value) -> Result<(), String> {
         let document = schema::of_type::<zot_protocol::Config>("config");
         let known = document.schema["properties"]
@@ -109,7 +110,7 @@ fn every_json_block_validates() {
     assert!(checked > 60, "too few found: {checked}");
 }
 
-/// Also checks frames quoted inline.
+/// Checks the frames quoted in running text, outside of code blocks.
 #[test]
 fn every_inline_frame_validates() {
     let schemas = Schemas::new();

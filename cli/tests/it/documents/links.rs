@@ -59,7 +59,6 @@ fn every_link_resolves() {
     assert!(followed > 30, "too few found: {followed}");
 }
 
-/// Every page is in the table of contents.
 #[test]
 fn every_page_is_in_the_table_of_contents() {
     let contents = Page::read("docs/README.md").text;
@@ -75,7 +74,7 @@ fn every_page_is_in_the_table_of_contents() {
     }
 }
 
-/// Every file named in `docs/architecture.md` exists. Names may be relative to any folder.
+/// Every file listed in `docs/architecture.md` exists. Paths can be relative to any folder.
 #[test]
 fn every_file_in_the_code_map_exists() {
     let mut files = Vec::new();

@@ -1,5 +1,5 @@
-//! Runs every block of commands in page order, in a real shell with an empty home. A `text` block
-//! that follows one must match its output.
+//! Runs every block of shell commands, in page order, in a real shell with an empty home. If a
+//! `text` block follows, it must match the output.
 
 use std::{
     fs,
@@ -37,7 +37,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
     ("docs/CONTRIBUTING.md", ".ci/test", "set-up"),
     ("docs/benchmarks.md", ".ci/bench", "takes long"),
     ("docs/CONTRIBUTING.md", "cargo check -p zot-cli", "builds"),
-    // Run by `rpc::documents`, which builds it.
+    // `rpc::documents` builds and runs this one.
     (
         "docs/embedding.md",
         "cargo run --quiet -p zot-example-embed -- demo 'hello'",

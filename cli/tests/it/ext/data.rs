@@ -9,8 +9,8 @@ use serde_json::json;
 
 use crate::support::{RunOutput, World, package::Repository, terminal, text};
 
-/// An extension that appends its version to a file in its `data_dir`, and sends its content as a
-/// notification.
+/// Writes an extension that appends its version to a file in its `data_dir`, and sends the file's
+/// content as a notification.
 fn write(dir: &Path, version: &str) {
     fs::create_dir_all(dir).expect("failed to create directory");
     let manifest =
@@ -84,7 +84,7 @@ fn extensions_with_the_same_name_do_not_share_data() {
 }
 
 #[test]
-fn data_of_another_extension_is_reported_with_how_to_adopt_it() {
+fn data_of_another_extension_is_reported_with_a_hint_to_adopt_it() {
     let world = World::new();
     write(&world.path("a"), "a");
     write(&world.path("b"), "b");
@@ -115,7 +115,7 @@ fn data_of_another_extension_is_reported_with_how_to_adopt_it() {
 }
 
 #[test]
-fn an_update_keeps_the_data_and_a_new_source_asks() {
+fn an_update_keeps_the_data_and_zot_asks_about_a_new_source() {
     let world = World::new();
     let (dir, url) = repository(&world, "first", "1");
     world.ext(&["install", &url, "--yes"]);
@@ -147,7 +147,7 @@ fn an_update_keeps_the_data_and_a_new_source_asks() {
     );
     assert!(world.ext(&["list"]).out.contains(apart.as_str()));
 
-    // On a terminal, zot asks, and "y" transfers the data.
+    // In a terminal, zot asks, and "y" transfers the data.
     let (_, third) = self::repository(&world, "third", "4");
     let args = ["ext", "install", &third, "--force"];
     let ran = terminal::zot(&world, 200, &["y", "y"], &args);

@@ -105,7 +105,7 @@ fn an_ambiguous_name_is_refused_with_the_candidate_paths() {
     }
     world.ext(&["disable", "guard", "--global"]);
     world.ext(&["disable", ".zot/extensions/guard"]);
-    // One matches by directory name, the other by the name in its manifest.
+    // Two extensions match: one by its directory name, the other by the name in its manifest.
     package::write(&world.installed("other"), "guard", "1");
     let error = world.refused(&["remove", "guard", "--global"]);
     assert!(error.contains("extensions/other (global)"), "{error}");

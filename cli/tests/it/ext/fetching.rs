@@ -77,7 +77,7 @@ fn project_installs_go_to_the_project() {
     assert_eq!(world.listed("guard")["state"], "untrusted");
 }
 
-/// Every kind of ref over every transport, and how much history each needs.
+/// Installs every kind of ref over every transport, and checks how much history was fetched.
 #[test]
 fn branches_tags_and_commits_install_over_every_transport() {
     let world = World::new();
@@ -124,7 +124,8 @@ fn branches_tags_and_commits_install_over_every_transport() {
                 },
             );
             let how = ran.out.lines().next().unwrap();
-            // A clone is shallow, or complete with a reason. A local repository is not cloned.
+            // A local repository is not cloned. A clone is shallow, or zot reports why it needs the
+            // full history.
             if is_local {
                 assert!(how.ends_with(", read in place"), "{how}");
             } else if is_at_ref {
@@ -187,7 +188,8 @@ fn an_unknown_ref_is_an_error_that_lists_the_known_ones() {
     assert!(error.contains("cannot fetch `file://"), "{error}");
 }
 
-/// Hooks, filters, templates, helpers and aliases of the user and of the package must not run.
+/// Hooks, filters, templates, helpers and aliases must not run, whether they come from the user or
+/// from the package.
 #[test]
 fn hooks_and_git_configuration_do_not_run() {
     let world = World::new();

@@ -13,7 +13,7 @@ fn with_mounts(world: &World, script: &str) -> Option<RunOutput> {
     let kind = if is_root { "-m" } else { "-Urm" };
     let can = Command::new("unshare").args([kind, "true"]).output();
     if !can.is_ok_and(|output| output.status.success()) {
-        unsupported("no mount namespaces here");
+        unsupported("mount namespaces are not available");
         return None;
     }
     let output = world
@@ -42,7 +42,7 @@ fn a_full_disk_keeps_the_old_version() {
         fs::write(new.join(format!("lib/{index}")), vec![b'x'; 3000]).unwrap();
     }
     let (mut refused, mut installed) = (0, 0);
-    // From barely enough for the old version to enough for both.
+    // Try disk sizes from barely enough for the old version to enough for both versions.
     for size in (64..288).step_by(12) {
         let script = format!(
             r#"

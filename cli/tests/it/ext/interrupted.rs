@@ -1,4 +1,4 @@
-//! Ctrl-C, and the questions that zot asks on a terminal.
+//! Ctrl-C, and the questions that zot asks in a terminal.
 
 use std::{
     fs,
@@ -25,7 +25,7 @@ fn spawn(world: &World, args: &[&str]) -> Child {
 }
 
 #[test]
-fn a_signal_while_a_server_is_silent_ends_zot_at_once() {
+fn a_signal_while_a_server_is_silent_ends_zot_immediately() {
     for number in [Signal::INT, Signal::TERM] {
         let world = World::new();
         let server = Server::start(Behaviour::Silent);
@@ -35,7 +35,7 @@ fn a_signal_while_a_server_is_silent_ends_zot_at_once() {
         let start = Instant::now();
         signal(&child, number);
         let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
-        // Long before the timeout for a silent server.
+        // zot must exit long before the timeout for a silent server.
         assert!(
             start.elapsed() < Duration::from_secs(20),
             "{:?}",
@@ -76,8 +76,8 @@ fn ctrl_c_during_outdated_and_update_changes_nothing() {
     }
 }
 
-/// Interrupts a longer update at many moments: either nothing changed and the exit code is 130, or
-/// it completed with 0.
+/// Interrupts a long update at many points. Each time, either nothing has changed and the exit code
+/// is 130, or the update has completed and the exit code is 0.
 #[test]
 fn an_interrupted_update_changes_nothing_or_completes() {
     let world = World::new();
@@ -100,8 +100,8 @@ fn an_interrupted_update_changes_nothing_or_completes() {
     let whole = start.elapsed();
     let new = home(&world);
     let (mut before, mut after) = (0, 0);
-    // Interrupt later each time until an update completes, then start over. That hits some points
-    // in between, however busy the machine is.
+    // Interrupt later each time until an update completes, then start over. This covers points in
+    // between, however busy the machine is.
     let mut delay = Duration::ZERO;
     for _ in 0..20 {
         // Reinstall the old version.
@@ -112,10 +112,10 @@ fn an_interrupted_update_changes_nothing_or_completes() {
         let installed = home(&world);
         let child = spawn(&world, &["ext", "update"]);
         thread::sleep(delay);
-        // It may have exited already.
+        // zot may have exited already.
         let _ = kill_process(Pid::from_child(&child), Signal::INT);
         let output = child.wait_with_output().expect("failed to wait");
-        // Before zot installs its handler, the signal kills it directly.
+        // A signal that arrives before zot installs its handler kills it directly.
         if output.status.signal() == Some(2) || output.status.code() == Some(130) {
             before += 1;
             delay += whole / 18;
@@ -228,7 +228,7 @@ fn progress_shows_objects_and_bytes() {
         .collect();
     assert!(shown.len() > 1, "{:?}", ran.out);
     assert!(shown.iter().all(|line| line.ends_with("iB")), "{shown:?}");
-    // Without a terminal there is no progress.
+    // Without a terminal, no progress is shown.
     let ran = world.ext(&["install", &url, "--force"]);
     assert_eq!(ran.err, "");
 }

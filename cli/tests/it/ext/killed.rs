@@ -22,7 +22,7 @@ use crate::support::{
     wait_until,
 };
 
-/// The valid contents of the extension's directory.
+/// The valid contents of the extension's directory: those before and those after the command.
 struct Versions {
     old: Option<Snapshot>,
     new: Option<Snapshot>,
@@ -62,7 +62,7 @@ fn kill_everywhere(
         Ok(Traced::Ended { calls, code: 0 }) => calls,
         Ok(other) => panic!("{name}: {other:?}"),
         Err(error) => {
-            unsupported(format!("tracing is not allowed here: {error}"));
+            unsupported(format!("tracing is not permitted: {error}"));
             return None;
         }
     };
@@ -87,7 +87,7 @@ fn kill_everywhere(
         } else {
             tally.new += 1;
         }
-        // The listing is right both before and after the next command cleans up.
+        // The listing is correct both before and after the next command cleans up.
         let check_listing = |world: &World| {
             let listed = world.listed("guard");
             if there.is_some() {
@@ -171,8 +171,8 @@ fn a_killed_disable_leaves_a_valid_state() {
     });
 }
 
-/// With a server zot has two threads and cannot be traced, so it is killed after fifty different
-/// delays.
+/// While zot fetches from a server, it has two threads and cannot be traced, so it is killed after
+/// fifty different delays.
 #[test]
 fn a_killed_update_leaves_the_old_or_the_new_version() {
     let world = World::in_memory();
@@ -212,7 +212,7 @@ fn a_killed_update_leaves_the_old_or_the_new_version() {
     let new = snapshot_if_exists(&target);
     assert_ne!(old, new);
     let (mut before, mut within, mut after) = (0, 0, 0);
-    // Kill later each time until an update completes, then start over. That hits many points in
+    // Kill later each time until an update completes, then start over. This covers many points in
     // between, however busy the machine is.
     let mut delay = Duration::ZERO;
     for step in 0..50 {

@@ -10,7 +10,7 @@ use crate::support::{
     package::{self, Repository},
 };
 
-/// Larger than a package may be, but small on disk and on the wire.
+/// Exceeds the size limit for packages, but is small on disk and on the wire.
 const BLOB: u64 = 300 << 20;
 /// Memory allowed on top of what zot needs for a small package.
 const GROWTH: u64 = 64 << 20;

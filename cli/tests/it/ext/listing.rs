@@ -46,7 +46,7 @@ fn world_with_all_kinds() -> World {
 fn normalised(world: &World, text: &str) -> String {
     let root = fs::canonicalize(world.root()).unwrap();
     let text = text.replace(root.to_str().unwrap(), "[ROOT]");
-    // What the kernel enforces differs between machines.
+    // The permissions that are enforced depend on the kernel.
     let (start, rest) = text
         .split_once("TCP to 443 (")
         .expect("no network permission listed");
@@ -72,7 +72,7 @@ fn lines_fit_the_width_of_the_terminal() {
             assert!(plain.chars().count() <= usize::from(columns), "{plain}");
         }
         assert!(ran.out.contains("\x1b[2m"), "{}", ran.out);
-        // The source gets its own line if it does not fit.
+        // The source is on a line of its own if it does not fit.
         assert_eq!(columns == 20, ran.out.contains("  from"), "{}", ran.out);
     }
 }

@@ -17,8 +17,8 @@ use crate::support::{
     snapshot, text, wait_until,
 };
 
-/// Checks that a package altered by `spoil` is refused, as a directory and, if git can store it, as
-/// a repository.
+/// Checks that a package altered by `spoil` is refused: as a directory and, if git can store the
+/// change (`in_git`), as a repository.
 #[track_caller]
 fn refused_with(said: &str, in_git: bool, spoil: impl Fn(&Path)) {
     let world = World::new();
@@ -171,7 +171,7 @@ fn packages_that_are_too_deep_or_too_large_are_refused() {
     });
 }
 
-/// One blob under a million names: zot counts the tree entries before it writes any file.
+/// The tree lists one blob under a million names. zot counts the entries before it writes any file.
 #[test]
 fn a_tree_of_a_million_files_is_refused() {
     let world = World::new();
@@ -197,7 +197,7 @@ fn a_tree_of_a_million_files_is_refused() {
     let http = Server::start(Behaviour::Serve(world.path("repositories")));
     let before = snapshot::of(world.root());
     for url in [repository.file_url(), http.url("guard/.git")] {
-        // Limits CPU time rather than wall time, because the machine may be busy.
+        // Limit CPU time rather than wall time, because the machine may be busy.
         let output = world
             .command("sh")
             .args([
@@ -218,7 +218,8 @@ fn a_tree_of_a_million_files_is_refused() {
     }
 }
 
-/// With one object per file, the header of the pack gives the count.
+/// Every file is a separate object, so the object count in the pack header already exceeds the
+/// limit.
 #[test]
 fn a_pack_with_too_many_objects_is_refused_by_its_header() {
     let world = World::new();
@@ -233,7 +234,7 @@ fn a_pack_with_too_many_objects_is_refused_by_its_header() {
         .unwrap();
     }
     repository.commit("many");
-    // Packed, so that the server does not exceed the timeout on a busy machine.
+    // Repack, so that the server responds before the timeout even on a busy machine.
     repository.git(&["repack", "-a", "-d", "-q"]);
     let http = Server::start(Behaviour::Serve(world.path("repositories")));
     let error = world.refused(&["install", &http.url("guard/.git")]);
@@ -352,8 +353,8 @@ fn symlinks_at_paths_zot_writes_to_are_not_followed() {
     snapshot::assert_same(&before, &snapshot::of(&victim));
 }
 
-/// A repository may contain what looks like the leftovers of a killed run. They must not move
-/// files.
+/// A repository can contain a forged staging directory that looks like the leftovers of a killed
+/// run. Cleaning it up must not move files.
 #[test]
 fn a_forged_staging_directory_is_discarded() {
     let world = World::new();
@@ -393,8 +394,8 @@ fn installing_from_or_into_the_package_itself_is_refused() {
     assert!(error.contains("file://"), "{error}");
 }
 
-/// The source is removed or modified while zot copies it. It must be installed completely or not at
-/// all.
+/// The source is removed or modified while zot copies it. The package must be installed completely
+/// or not at all.
 #[test]
 fn a_source_that_changes_while_copying_is_installed_completely_or_not_at_all() {
     let world = World::new();
@@ -412,7 +413,8 @@ fn a_source_that_changes_while_copying_is_installed_completely_or_not_at_all() {
             .stdout(std::process::Stdio::null())
             .spawn()
             .unwrap();
-        // Later in each round, and from the third on only after zot starts copying.
+        // Change the source later in each round. From round 3 on, first wait until zot starts
+        // copying.
         let tree = world.path("zot/extensions/.staging/new/lib");
         if round > 2 {
             wait_until("zot copies files", || {

@@ -1,4 +1,4 @@
-//! `zot ext remove`, and what it keeps.
+//! `zot ext remove`, and the data that it keeps.
 
 use std::fs;
 
@@ -42,7 +42,7 @@ fn data_survives_removal() {
     snapshot::assert_same(&before, &snapshot::without(world.root(), &outside));
     let lock = fs::read_to_string(world.path("zot/extensions.lock")).unwrap();
     assert!(!lock.contains("guard"), "{lock}");
-    // A new installation finds its data again.
+    // A reinstalled extension finds its data again.
     world.ext(&["install", "../guard"]);
     assert!(world.path("zot/extension-data/guard/kept").exists());
 }

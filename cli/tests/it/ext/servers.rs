@@ -32,7 +32,8 @@ fn a_silent_server_times_out_after_30_seconds() {
     let before = snapshot::of(world.root());
     thread::scope(|scope| {
         for url in &urls {
-            // Each in its own home, because installs into one home wait for each other.
+            // Use a separate home for each, because installs into the same home wait for each
+            // other.
             scope.spawn(move || {
                 let world = World::new();
                 let start = Instant::now();
@@ -85,7 +86,7 @@ fn a_password_is_used_and_stored_nowhere() {
     let world = World::new();
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
-    // The base64 of `me:s3cret@canary`.
+    // `me:s3cret@canary` in base64.
     let who = "bWU6czNjcmV0QGNhbmFyeQ==";
     let server = Server::start(Behaviour::ServeTo(world.path("repositories"), who));
     let place = format!("127.0.0.1:{}/guard/.git", server.port());
@@ -225,7 +226,7 @@ fn insecure_redirects_to_another_host_are_not_followed() {
     let repository = Repository::new(&world, "guard");
     repository.release("guard", "1");
     let other = Server::start(Behaviour::Serve(world.path("repositories")));
-    // `localhost` counts as a different host than `127.0.0.1`.
+    // zot treats `localhost` and `127.0.0.1` as different hosts.
     let elsewhere = format!("http://localhost:{}", other.port());
     let server = Server::start(Behaviour::Redirect(elsewhere));
     world.refused(&["install", &server.url("guard/.git")]);

@@ -99,7 +99,7 @@ fn additional_permissions_need_consent() {
     };
     release(json!({"fs": {"read": ["$cwd"]}, "net": [443]}));
     world.ext(&["install", &repository.file_url()]);
-    // Fewer permissions need no consent, but are shown.
+    // Removed permissions are shown, but need no consent.
     release(json!({"fs": {"read": ["$cwd"]}}));
     let out = world.ext(&["update"]).out;
     assert!(
@@ -113,7 +113,7 @@ fn additional_permissions_need_consent() {
         error,
         "error: the new version needs more permissions\nhint: use --yes to accept them\n"
     );
-    // On a terminal, zot asks, and "n" aborts.
+    // In a terminal, zot asks, and "n" aborts.
     let before = snapshot::of(world.root());
     let ran = terminal::zot(&world, 80, &["n"], &["ext", "update", "guard"]);
     assert_eq!(ran.code, Some(1), "{ran:?}");

@@ -1,6 +1,6 @@
 //! A hostile extension runs for a minute beside a guard, a redactor and a gate that fail closed,
-//! while a driver works as usual. After each step, every promise still holds. In every other round
-//! the extension has all grants, so that its calls reach the guards.
+//! while a driver works as usual. After each step, every promise must still hold. In every other
+//! round the extension has all grants, so that its calls reach the guards.
 //!
 //! `ZOT_TRICKS=late,flood` limits the extension to some of its tricks. In the first release `late`
 //! ran forbidden commands during shutdown, `flood` disconnected the guard, `call` ran commands
@@ -20,7 +20,7 @@ use crate::{
     support::{Rng, World, memory, process, soak, wait_until},
 };
 
-/// How long it runs, multiplied by `ZOT_SOAK`.
+/// Duration of the test, multiplied by `ZOT_SOAK`.
 const TIME: Duration = Duration::from_secs(60);
 /// Maximum resident memory of zot.
 const MEMORY: u64 = 64 << 20;
@@ -97,7 +97,8 @@ impl Trial {
         };
         let results = ["tool_result", "assistant_message"];
         let evil = json!({"args": ["main.py", "evil", seed.to_string(), tricks], "permissions": granted(seed)});
-        // Ten milliseconds for each call: slow enough to be flooded out, if that were possible.
+        // The guard takes 10 ms per call. That is slow enough for a flood of calls to disconnect
+        // it, if that were possible.
         let mut guard = closed(&["tool_call"], false);
         guard["args"] = json!(["main.py", "guard", "0.01"]);
         let dirs: Vec<PathBuf> = vec![
@@ -130,7 +131,7 @@ impl Trial {
         }
     }
 
-    /// Takes steps for up to 15 seconds, and returns how many.
+    /// Runs steps for up to 15 seconds, and returns the number of steps.
     fn run(&mut self, end: Instant) -> usize {
         let end = end.min(Instant::now() + Duration::from_secs(15));
         let mut steps = 0;
@@ -222,7 +223,7 @@ impl Trial {
         assert_eq!(ran, [""; 0], "seed {}", self.seed);
     }
 
-    /// Ends zot and returns its peak memory.
+    /// Shuts zot down and returns its peak memory.
     fn finish(mut self) -> u64 {
         let ended = self.rpc.take().expect("zot has already ended").end();
         assert_eq!(ended.code, Some(0), "seed {}: {}", self.seed, ended.err);
@@ -248,7 +249,7 @@ fn is_granted(seed: u64) -> bool {
 /// The adversary's permissions: none or all.
 fn granted(seed: u64) -> Value {
     if is_granted(seed) {
-        // Without `user_message`, which would let it rewrite the prompts of this test.
+        // Not `user_message`, which would let the extension rewrite this test's prompts.
         let events = ["tool_call", "tool_result", "assistant_message"];
         json!({"tools": ["bash", "read"], "intercept": events, "submit": true})
     } else {

@@ -9,7 +9,7 @@ use super::{
 };
 use crate::support::World;
 
-/// Answers `shutdown` with calls of bash until it is killed.
+/// Responds to `shutdown` by calling bash until it is killed.
 const LATE_CALLER: &str = r#"
 begin(capabilities=["call_tool"])
 def attack():
@@ -72,12 +72,12 @@ fn a_final_guard_sees_the_rewritten_args() {
     }
 }
 
-/// Calls a tool and cancels it, three thousand times, when its command runs.
+/// When its command is run, calls a tool 3,200 times and cancels each call.
 const FLOOD: &str = r#"
 begin(capabilities=["call_tool"], commands=["flood"])
 for frame in frames():
     if frame["type"] == "command_invoked":
-        # As many as can run at once, then a pause so that each reaches the guard's queue.
+        # Send as many calls as can run concurrently, then pause so that each reaches the guard's queue.
         for batch in range(0, 3200, 16):
             for number in range(batch, batch + 16):
                 say("call_tool", id=str(number), name="bash", args={"command": "true"})
@@ -95,7 +95,7 @@ fn a_flood_of_calls_does_not_bypass_a_guard() {
     let world = World::new();
     let guard = json!({"args": ["main.py", "guard", "0.01"]});
     let flood = json!({"permissions": {"tools": ["bash"]}});
-    // The guard also observes events, which it reads no faster.
+    // The guard also subscribes to events, which it reads just as slowly.
     let watching = GUARD.replace("begin(", "begin(events=[\"tool_call\", \"tool_result\"], ");
     let dirs = [
         extension(&world, "guard", &guard, &watching),
@@ -121,7 +121,7 @@ fn a_flood_of_calls_does_not_bypass_a_guard() {
     rpc.end();
 }
 
-/// Blocks every turn, and gives its purpose as the reason.
+/// Blocks every turn. The reason includes the purpose of the turn.
 const CLOSED: &str = r#"
 begin(intercept=["turn_start"])
 for frame in frames():

@@ -1,4 +1,5 @@
-//! Actions with the user's rights need a named permission, and carry the extension's name.
+//! Actions that use the user's privileges need an explicit permission, and show the extension's
+//! name.
 
 use std::fs;
 
@@ -7,7 +8,7 @@ use serde_json::{Value, json};
 use super::{REWRITER, bash, drive, extension, files_starting_with, prompt, result};
 use crate::support::{World, text};
 
-/// Calls bash when its command runs, and shows the result.
+/// When its command is run, calls bash and shows the result.
 const CALLER: &str = r#"
 begin(capabilities=["call_tool", "errors"], commands=["go", "ask"])
 waiting = None

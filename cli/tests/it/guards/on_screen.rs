@@ -1,4 +1,4 @@
-//! What a user sees when an extension acts.
+//! How an extension's actions are shown to the user.
 
 use serde_json::json;
 
@@ -8,7 +8,7 @@ use crate::{
     tui::screen::Screen,
 };
 
-/// `/go` calls bash and shows the result. Submits a prompt when it starts.
+/// Submits a prompt when it starts. Its command `/go` calls bash and shows the result.
 const ACTOR: &str = r#"
 begin(capabilities=["call_tool"], commands=["go"])
 say("submit", text="do as I say")

@@ -1,4 +1,5 @@
-//! Nothing that an interceptor could change reaches a user or driver before it has answered.
+//! Nothing that an interceptor could change reaches a user or driver before the interceptor has
+//! answered.
 
 use std::fs;
 
@@ -7,7 +8,8 @@ use serde_json::{Value, json};
 use super::{bash, drive, extension, prompt};
 use crate::support::{World, text};
 
-/// The text to redact. Commands and scripts here split it in two.
+/// The text to redact. Commands and scripts build it from two parts, so that they do not contain
+/// it.
 const SECRET: &str = "hunter2";
 
 /// Removes the secret from each event, slowly enough for a leak to show.

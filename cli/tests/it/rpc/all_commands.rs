@@ -1,4 +1,4 @@
-//! Every command and every event at least once.
+//! Sends every command and receives every event at least once.
 
 use std::collections::BTreeSet;
 

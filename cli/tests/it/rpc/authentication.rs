@@ -97,7 +97,7 @@ fn anything_but_the_right_token_is_refused_and_ends_zot() {
         let shown: String = lines.chars().take(80).collect();
         let mut zot = Rpc::spawn(&mut with_token(&world, &[]));
         zot.raw(format!("{lines}\n").as_bytes());
-        // stdin stays open: zot ends by itself.
+        // stdin stays open, so zot must exit by itself.
         let ended = zot.ended();
         assert_eq!(ended.code, Some(1), "{shown}");
         let [response] = &ended.received[..] else {
@@ -128,7 +128,7 @@ fn without_a_token_no_authentication_is_needed() {
     zot.data(&json!({"id": "1", "type": "ping"}));
     zot.data(&json!({"id": "0", "type": "hello", "token": "whatever"}));
     assert_eq!(zot.end().code, Some(0));
-    // No command was sent at all.
+    // A driver that sends no command at all receives no response.
     let ended = Rpc::spawn(&mut with_token(&world, &[])).end();
     assert_eq!((ended.code, ended.received.len()), (Some(0), 0));
 }

@@ -21,7 +21,8 @@ const PIECES: usize = 5_000;
 const BYTES: usize = 10_000;
 /// Size of the model's answer: 50 MB.
 const ANSWER: u64 = (PIECES * BYTES) as u64;
-/// How long the driver does not read. This is the subject of the test, not a wait for something.
+/// How long the driver stops reading. The test is about this stall, so it does not wait for a
+/// condition.
 const STALL: Duration = Duration::from_secs(10);
 
 #[test]

@@ -102,7 +102,7 @@ fn blank_lines_crlf_a_bom_and_unknown_fields_are_accepted() {
     let mut zot = Rpc::demo(&world, &[]);
     zot.raw(b"\xef\xbb\xbf\r\n  \n{\"id\":\"1\",\"type\":\"ping\",\"new\":{\"field\":[]}}\r\n\n");
     assert_eq!(zot.response("1")["success"], true);
-    // Byte by byte, and without a final newline.
+    // A line can arrive byte by byte and without a final newline.
     for byte in br#"{"id":"2","type":"ping"}"# {
         zot.raw(&[*byte]);
     }
@@ -141,7 +141,7 @@ fn lines_longer_than_16_mib_are_skipped() {
         json!({"type": "response", "command": "", "success": false, "error": why})
     );
 
-    // An unterminated line is skipped too, and not kept in memory.
+    // An unterminated line is also skipped, and is not kept in memory.
     let before = resident(zot.pid());
     let chunk = vec![b'x'; MOST];
     for _ in 0..16 {

@@ -1,4 +1,4 @@
-//! Daemons that left their process group, session and environment.
+//! Daemons that have left their process group and session and cleared their environment.
 
 use std::path::Path;
 
@@ -56,7 +56,7 @@ fn a_daemon_of_a_command_ends_with_its_call_and_others_stay() {
     let world = World::new();
     let mut zot = start_with_daemon(&world);
     let daemon = "env -i setsid -f sleep 1000 </dev/null >/dev/null 2>&1";
-    // The second one also drops the resource limit that marks its process tree.
+    // The second daemon also drops the resource limit that marks its process tree.
     for command in [daemon.to_owned(), format!("ulimit -R 1000000000; {daemon}")] {
         let said = call(&mut zot, "bash", &json!({"command": command}));
         assert!(said.contains("[killed background processes: "), "{said}");

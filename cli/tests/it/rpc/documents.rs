@@ -86,7 +86,7 @@ fn every_command_event_and_field_is_documented() {
         .filter(|name| !is_documented(name))
         .collect();
     assert!(missing.is_empty(), "{missing:?}");
-    // Every field of every command and event.
+    // Collect every field of every command and event.
     let mut fields = BTreeSet::new();
     for document in schema::documents() {
         if document.name.starts_with("rpc/command/") || document.name.starts_with("rpc/event/") {

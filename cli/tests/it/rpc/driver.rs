@@ -32,7 +32,7 @@ pub(crate) struct Rpc {
     unseen: Vec<Value>,
 }
 
-/// How a `zot rpc` ended.
+/// The exit code and output of a `zot rpc` that has ended.
 #[derive(Debug)]
 pub(crate) struct Ended {
     pub(crate) code: Option<i32>,
@@ -249,7 +249,8 @@ impl UnreadRpc {
         self.child.id()
     }
 
-    /// Sends a line repeatedly until zot has read nothing for two seconds, and returns how often.
+    /// Sends a line repeatedly until zot has read nothing for two seconds. Returns the number of
+    /// lines sent.
     pub(crate) fn flood(&mut self, line: &[u8]) -> usize {
         use rustix::event::{PollFd, PollFlags, Timespec, poll};
         let timeout = Timespec {

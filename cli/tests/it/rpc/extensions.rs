@@ -84,7 +84,8 @@ fn a_prompt_from_a_command_is_queued() {
     let world = World::new();
     install(&world, "kit");
     let mut zot = start(&world);
-    // The command may be answered before the first prompt ends, but its own prompt waits.
+    // The command may be answered before the first prompt ends, but the prompt that it submits must
+    // wait.
     zot.send(&json!({"id": "first", "type": "prompt", "message": "/call bash {\"command\": \"sleep 0.2\"}"}));
     let ran = run(&mut zot, "prompt", "");
     let text = "Greet \u{1b}[31mAda\u{1b}[0m.";
@@ -177,7 +178,7 @@ fn after_a_reload_the_next_turn_can_call_the_new_tool() {
     );
 }
 
-/// The tools that were offered in the last request.
+/// Returns the tools offered to the model in the last request.
 fn offered(model: &Model) -> Vec<String> {
     let body = model.requests().pop().expect("no request").json();
     let tools = body["tools"].as_array().expect("should be an array").iter();
@@ -226,7 +227,7 @@ fn after_a_reload_the_model_is_offered_the_new_tool() {
 }
 
 #[test]
-fn no_tools_also_disables_tools_of_extensions() {
+fn no_tools_also_disables_extension_tools() {
     let world = World::new();
     install(&world, "kit");
     for (flag, works) in [
@@ -242,7 +243,7 @@ fn no_tools_also_disables_tools_of_extensions() {
     }
 }
 
-/// An extension that sends `hello` only once a file exists.
+/// Writes an extension that sends `hello` only once a file exists.
 fn slow(world: &World, gate: &Path) {
     let dir = world.installed("slow");
     fs::create_dir_all(&dir).expect("failed to create directory");

@@ -1,4 +1,4 @@
-//! Memory of the host stays below 64 MB with one hostile extension, and below 128 MB with ten. An
+//! The host's memory stays below 64 MB with one hostile extension, and below 128 MB with ten. An
 //! unoptimised build needs 17 MB more than a release build from the start; the limits include that.
 
 use std::fs;
@@ -36,9 +36,9 @@ fn install(world: &World, name: &str, how: &str) {
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct Attack {
     name: &'static str,
-    /// The tool to call to trigger it. `boom_` stands for the extension's own tool.
+    /// The tool that triggers the attack. `boom_` stands for the extension's own tool.
     tool: Option<&'static str>,
-    /// Whether it notifies the host when it is done.
+    /// Whether the extension notifies the host when the attack is done.
     notifies: bool,
     /// Whether the host has a valid reason to keep some of the data.
     kept: bool,

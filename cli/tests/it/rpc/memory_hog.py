@@ -117,7 +117,7 @@ def attack():
 
 
 def calls():
-    """Sends sixteen calls at once, several times."""
+    """Sends sixteen concurrent calls, several times."""
     for round in range(ROUNDS):
         for n in range(16):
             say(type="call_tool", id="%d-%d" % (round, n), name="read", args={"path": "image.png"})

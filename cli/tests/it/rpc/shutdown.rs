@@ -29,7 +29,7 @@ fn running_and_queued_commands_finish_when_stdin_closes() {
         zot.send(&json!({"id": id, "type": "prompt", "message": message}));
     }
     zot.send(&json!({"id": "c", "type": "compact"}));
-    // The prompt of this command is queued last, whenever the extension answers.
+    // This command's prompt is queued last, no matter when the extension answers.
     zot.send(&json!({"id": "d", "type": "run_command", "name": "prompt"}));
     let ended = zot.end();
     assert_eq!(ended.code, Some(0), "{}", ended.err);
@@ -146,7 +146,7 @@ fn closing_stdout_ends_zot_even_during_a_turn() {
 #[test]
 fn closing_a_full_stdout_pipe_ends_zot() {
     let world = World::new();
-    // Much more than the pipe and all buffers hold.
+    // The answer is much larger than the pipe and all buffers.
     let flags = script(&world, &[json!({"text": vec!["x".repeat(1_000); 5_000]})]);
     let mut child = world
         .zot_command(&["rpc", "--provider", "demo", "--no-ext"])
@@ -161,7 +161,8 @@ fn closing_a_full_stdout_pipe_ends_zot() {
     writeln!(stdin, "{prompt}").expect("failed to write");
     let held = rustix::pipe::fcntl_getpipe_size(&stdout).expect("failed to query pipe");
     wait_until("the pipe is full", || {
-        // A page of the pipe can be partly filled.
+        // Pages of the pipe can be partly filled, so a full pipe can contain fewer bytes than its
+        // size.
         rustix::io::ioctl_fionread(&stdout).expect("failed to query pipe") > held as u64 * 3 / 4
     });
     drop(stdout);

@@ -74,9 +74,9 @@ fn prompts_and_compactions_run_in_order_and_are_answered_when_they_start() {
 }
 
 #[test]
-fn zot_is_idle_once_done_was_sent() {
+fn zot_is_idle_once_done_is_sent() {
     let world = World::new();
-    // With a session, so that work remains after the last event.
+    // Use a session, so that zot still has work to do after the last event.
     let session = world.path("session.jsonl");
     let mut zot = Rpc::demo(
         &world,
@@ -247,7 +247,7 @@ fn nothing_is_stored_without_a_session_flag() {
 }
 
 #[test]
-fn the_rpc_flag_equals_the_subcommand() {
+fn the_rpc_flag_is_equivalent_to_the_subcommand() {
     let world = World::new();
     let mut zot = Rpc::spawn(&mut world.zot_command(&["--rpc", "--provider", "demo"]));
     zot.data(&json!({"id": "1", "type": "ping"}));

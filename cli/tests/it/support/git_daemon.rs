@@ -20,7 +20,8 @@ impl GitDaemon {
             let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
             listener.local_addr().expect("no local address").port()
         };
-        // Not `git daemon`, which would run the daemon as a child that `kill` does not reach.
+        // Do not run `git daemon`, which would start the daemon as a child that `kill` does not
+        // reach.
         let place = world.command("git").arg("--exec-path").output();
         let place =
             String::from_utf8(place.expect("failed to start git").stdout).expect("not valid UTF-8");

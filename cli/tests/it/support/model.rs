@@ -13,7 +13,7 @@ use std::{
 use serde_json::{Value, json};
 use zot_test_support::http::{Request, Response, Server};
 
-/// A response of the model.
+/// A response from the model.
 #[derive(Debug, Clone)]
 pub(crate) enum Reply {
     /// Text in one chunk.

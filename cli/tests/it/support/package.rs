@@ -57,7 +57,7 @@ impl<'w> Repository<'w> {
             .env("GIT_CONFIG_NOSYSTEM", "1")
             .env("GIT_CONFIG_GLOBAL", "/dev/null")
             .args(["-c", "user.name=a", "-c", "user.email=a@example.org"])
-            // No background maintenance, which would change files during a test.
+            // Disable background maintenance, which would change files during a test.
             .args(["-c", "gc.auto=0", "-c", "maintenance.auto=false"])
             .args(args)
             .output()

@@ -1,4 +1,4 @@
-//! Processes: signals, and what `/proc` says about them.
+//! Sends signals to processes, and reads `/proc`.
 
 use std::{fs, path::Path, process::Child};
 

@@ -1,7 +1,7 @@
-"""Runs a command on a new terminal: terminal.py COLUMNS ANSWERS COMMAND...
+"""Runs a command in a new terminal: terminal.py COLUMNS ANSWERS COMMAND...
 
-ANSWERS is a comma-separated list of texts to type. Each is typed when "[y/N]" appears next, or with a prefix "TEXT=",
-when TEXT appears next. "^C" presses Ctrl-C. Prints the terminal output and exits with the command's exit code.
+ANSWERS is a comma-separated list of texts to type. Each is typed the next time "[y/N]" appears or, with the prefix
+"TEXT=", the next time TEXT appears. "^C" presses Ctrl-C. Prints the terminal output and exits with the command's exit code.
 """
 
 import fcntl

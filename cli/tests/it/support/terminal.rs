@@ -1,8 +1,8 @@
-//! Runs `zot` on a terminal.
+//! Runs `zot` in a terminal.
 
 use super::{RunOutput, World};
 
-/// Runs `zot` on a terminal of this width, and types the answers to its questions.
+/// Runs `zot` in a terminal of this width, and types the answers to its questions.
 pub(crate) fn zot(world: &World, columns: u16, answers: &[&str], args: &[&str]) -> RunOutput {
     let program = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/support/terminal.py");
     let output = world

@@ -59,7 +59,7 @@ pub(crate) fn kill_at(command: &mut Command, nth: usize) -> io::Result<Traced> {
                 within = changes;
                 changes
             }
-            // Leaving the system call that was entered last.
+            // The process is leaving the system call that it entered last.
             None => std::mem::take(&mut within),
         };
         if changes {

@@ -1,4 +1,4 @@
-//! Commands of extensions: every action, failures, and submitted prompts.
+//! Extension commands: every action, failures, and submitted prompts.
 
 use super::{
     puppet,
@@ -93,7 +93,7 @@ fn a_crashed_extension_is_reported_and_zot_continues() {
 }
 
 #[test]
-fn a_submitted_text_runs_as_a_prompt() {
+fn submitted_text_runs_as_a_prompt() {
     let world = World::new();
     let mut screen = start(&world);
     screen.send("/submit by myself");

@@ -58,7 +58,7 @@ fn start(model: Model) -> (World, Screen) {
     (world, screen)
 }
 
-/// How many prompts were answered, counted by the demo model's fixed answer.
+/// Counts the answered prompts by the demo model's fixed answer.
 fn answers(screen: &Screen) -> usize {
     screen.all().matches("I am the demo model").count()
 }

@@ -8,8 +8,8 @@ use super::{
 };
 use crate::support::{World, demo_script};
 
-/// Sequences that clear, move the cursor, set titles, copy, link, reset, switch screens or reverse
-/// text.
+/// Sends sequences that clear the screen, move the cursor, set the title, write to the clipboard,
+/// create links, reset the terminal, switch screens or reverse text.
 const SCRIPT: &str = r#"
 import json, sys
 wire, sys.stdout = sys.stdout, sys.stderr
@@ -53,7 +53,7 @@ for line in sys.stdin:
 "#;
 
 #[test]
-fn control_sequences_of_an_extension_are_removed() {
+fn control_sequences_from_an_extension_are_removed() {
     let world = World::new();
     puppet::write(
         &world.installed("evil"),
@@ -130,7 +130,7 @@ fn control_sequences_of_an_extension_are_removed() {
 }
 
 #[test]
-fn control_sequences_of_a_model_are_removed() {
+fn control_sequences_from_a_model_are_removed() {
     let world = World::new();
     let script = demo_script(
         &world,

@@ -1,4 +1,4 @@
-//! Notifications of extensions, and when they disappear.
+//! Extension notifications, and when they disappear.
 
 use super::{
     puppet,

@@ -1,4 +1,4 @@
-//! Panels of extensions.
+//! Extension panels.
 
 use super::{
     puppet,
@@ -7,14 +7,14 @@ use super::{
 use crate::support::World;
 
 #[test]
-fn the_todo_panel_is_operated_by_keys() {
+fn the_todo_panel_responds_to_keys() {
     let world = World::new();
     puppet::install_example(&world, "todo");
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_for("ext 1/1");
     screen.send("/todo");
     screen.wait_for("── To do ──");
-    // Typed faster than the panel redraws; every key must arrive in order.
+    // The keys are typed faster than the panel redraws, and must all arrive in order.
     screen.keys("abuy milk and the quick brown fox jumps over the lazy dog");
     screen.keys(ENTER);
     screen.wait_for("[ ] buy milk and the quick brown fox jumps over the lazy dog");

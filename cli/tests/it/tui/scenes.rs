@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{puppet, screen::Screen};
 use crate::support::{World, demo_script};
 
-/// Takes a snapshot of the screen, without what differs between runs.
+/// Takes a snapshot of the screen, without the parts that differ between runs.
 fn scene(name: &str, world: &World, screen: &Screen) {
     // Normalise the scroll position, which depends on earlier frames.
     let all = screen.all();

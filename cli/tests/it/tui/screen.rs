@@ -1,4 +1,4 @@
-//! Runs `zot` in a pseudo-terminal and interprets its output. Keeps every screen it has shown.
+//! Runs `zot` in a pseudo-terminal, interprets its output, and records every screen.
 
 use std::{
     fs::OpenOptions,
@@ -97,7 +97,7 @@ impl Screen {
         Self::start(world, (80, 24), &args)
     }
 
-    /// Starts `zot` on a terminal of this many columns and rows.
+    /// Starts `zot` in a terminal with this many columns and rows.
     pub(crate) fn start(world: &World, size: (u16, u16), args: &[&str]) -> Self {
         Self::with(world, size, args, &[])
     }
@@ -233,12 +233,12 @@ impl Screen {
         self.seen().bytes.clone()
     }
 
-    /// How many bytes were written so far.
+    /// The number of bytes written so far.
     pub(crate) fn written(&self) -> usize {
         self.seen().bytes.len()
     }
 
-    /// Reports whether a text was written at or after this offset.
+    /// Reports whether `text` was written at or after this offset.
     pub(crate) fn has_written(&self, text: &str, from: usize) -> bool {
         let seen = self.seen();
         let text = text.as_bytes();
@@ -246,12 +246,12 @@ impl Screen {
         bytes.windows(text.len()).any(|window| window == text)
     }
 
-    /// Waits until a text is visible.
+    /// Waits until `text` is visible.
     pub(crate) fn wait_for(&self, text: &str) {
         self.wait_until(text, |screen| screen.contains(text));
     }
 
-    /// Waits until a text is no longer visible.
+    /// Waits until `text` is no longer visible.
     pub(crate) fn wait_without(&self, text: &str) {
         self.wait_until(&format!("no {text}"), |screen| !screen.contains(text));
     }
@@ -309,7 +309,7 @@ impl Screen {
         }
     }
 
-    /// Asserts that no screen and no output ever contained a text.
+    /// Asserts that no screen and no output ever contained `text`.
     pub(crate) fn assert_never(&self, text: &str) {
         let seen = self.seen();
         for screen in &seen.screens {
@@ -319,7 +319,7 @@ impl Screen {
         assert!(!bytes.contains(text), "written: {text}");
     }
 
-    /// Reports whether any screen ever contained a text.
+    /// Reports whether any screen ever contained `text`.
     pub(crate) fn ever(&self, text: &str) -> bool {
         self.seen()
             .screens
@@ -357,14 +357,14 @@ impl Screen {
         }
     }
 
-    /// Leaves with Ctrl-D.
+    /// Exits `zot` with Ctrl-D.
     pub(crate) fn leave(&mut self) {
         self.keys(CTRL_D);
         assert_eq!(self.ended(), 0, "{}", self.text());
         self.assert_restored();
     }
 
-    /// Leaves with Ctrl-C, even if the editor is not empty.
+    /// Exits `zot` with Ctrl-C, even if the editor is not empty.
     pub(crate) fn leave_by_force(&mut self) {
         self.keys(CTRL_C);
         self.wait_for("press ctrl+c again to exit");

@@ -1,4 +1,4 @@
-//! Sessions, models and API keys in the interactive mode.
+//! Sessions, models and API keys in interactive mode.
 
 use std::fs;
 
@@ -139,7 +139,7 @@ fn record_writes_the_frames() {
 }
 
 #[test]
-fn ext_shows_state_and_statistics_of_extensions() {
+fn ext_shows_extension_states_and_statistics() {
     let world = World::new();
     puppet::install(&world);
     puppet::install_example(&world, "guard");
@@ -198,7 +198,7 @@ fn login_hides_the_key_and_stores_it_after_a_check() {
     screen.assert_never("canary");
 }
 
-/// A fake provider that accepts one key. Returns its address.
+/// Starts a fake provider that accepts one key, and returns its address.
 fn provider_accepting(key: &str) -> String {
     let wanted = format!("Bearer {key}");
     let server = Server::start(move |request, response| {

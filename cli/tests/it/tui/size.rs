@@ -65,7 +65,8 @@ fn resizing_while_text_streams_loses_nothing() {
     screen.leave();
 }
 
-/// All output. The emulator cuts off existing rows when it shrinks, so its screen is not enough.
+/// Returns all output. The emulator's screen is not enough, because shrinking it cuts off existing
+/// rows.
 fn written(screen: &Screen) -> String {
     String::from_utf8_lossy(&screen.bytes()).into_owned()
 }

@@ -96,7 +96,7 @@ fn a_slash_lists_built_in_commands_and_those_of_each_extension() {
 }
 
 #[test]
-fn help_includes_the_commands_of_extensions() {
+fn help_includes_extension_commands() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::start(&world, (100, 60), &["--provider", "demo"]);

@@ -89,7 +89,7 @@ fn suspending_restores_the_terminal_and_fg_resumes() {
     screen.wait_for("I am the demo model");
     screen.wait_idle();
     screen.keys("\x04");
-    // Typed earlier, zot would discard it with the rest of its input.
+    // Wait for the prompt, because zot discards unread input when it exits.
     screen.wait_until("the shell's prompt", |text| text.trim_end().ends_with('$'));
     screen.keys("exit 7\r");
     assert_eq!(screen.ended(), 7);

@@ -120,7 +120,7 @@ fn calls_are_confirmed_until_the_user_chooses_always() {
     screen.wait_idle();
     assert!(made("two"));
 
-    // "Always this tool", selected with the arrow keys.
+    // Select "always allow this tool" with the arrow keys.
     screen.send(&call("three"));
     screen.wait_for("── Run bash? ──");
     screen.keys(DOWN);

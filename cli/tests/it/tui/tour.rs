@@ -11,7 +11,7 @@ fn readme() -> String {
     fs::read_to_string(root.join("README.md")).expect("failed to read page")
 }
 
-/// The commands of the tour, except those of other programs.
+/// The commands of the tour, except those that run other programs.
 fn commands(readme: &str) -> String {
     let (_, tour) = readme
         .split_once("**An extension of your own.**")

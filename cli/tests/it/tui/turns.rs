@@ -31,7 +31,8 @@ fn redacted_text_is_never_shown() {
     screen.assert_never(SECRET);
     screen.assert_never("AKIA");
 
-    // It stays hidden when the session is continued, although its file has the original text.
+    // The key stays hidden when the session is continued, although the session file contains the
+    // original text.
     let mut screen = Screen::demo(&world, &["--continue"]);
     screen.wait_for("Use [redacted] for it.");
     screen.wait_idle();

@@ -1,4 +1,4 @@
-//! Test agents with extensions that mark what they intercept.
+//! Test agents with extensions that mark the events they intercept.
 
 use std::{fs, path::Path, sync::Arc};
 
@@ -81,7 +81,7 @@ impl PromptEvents {
         Self(published)
     }
 
-    /// The event types in order. Consecutive deltas count once.
+    /// The event types in order. Consecutive deltas of the same type are listed once.
     pub(crate) fn types(&self) -> Vec<&str> {
         let mut types: Vec<&str> = self.0.iter().map(Tagged::name).collect();
         types.dedup_by(|next, before| {

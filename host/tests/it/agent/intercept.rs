@@ -1,4 +1,4 @@
-//! Interception during a turn, each with a chain of three extensions in load order.
+//! Interception during a turn, with chains of three extensions in load order.
 
 use zot_host::message::{Block, Role};
 

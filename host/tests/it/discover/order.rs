@@ -38,7 +38,7 @@ fn extensions_of_a_scope_are_sorted_by_name_bytes() {
 }
 
 #[test]
-fn extensions_with_one_name_are_sorted_by_directory_bytes() {
+fn extensions_with_the_same_name_are_sorted_by_directory_bytes() {
     let fixture = DiscoveryFixture::new();
     for dir in ["b", "a", "B"] {
         named(&fixture.global(dir), "same");

@@ -3,7 +3,7 @@
 use super::*;
 
 #[test]
-fn the_first_extension_wins_a_name_and_the_others_say_who_shadows_them() {
+fn the_first_extension_wins_a_name_and_the_others_report_what_shadows_them() {
     let fixture = DiscoveryFixture::new();
     named(&fixture.path("mine"), "todo");
     named(&fixture.project("p"), "todo");

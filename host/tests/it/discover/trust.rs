@@ -166,7 +166,7 @@ fn a_directory_too_large_to_digest_cannot_be_trusted() {
     assert_eq!(started_names(&discover(&fixture.trusting())), ["todo"]);
 }
 
-// Other systems reject such a name.
+// Other systems reject names that are not valid UTF-8.
 #[cfg(target_os = "linux")]
 #[test]
 fn a_directory_with_a_non_utf8_name_cannot_be_trusted() {

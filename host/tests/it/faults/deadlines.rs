@@ -1,5 +1,5 @@
 //! Interceptors and tools that are late, have exited or were cancelled, in real processes and with
-//! shortened limits. The `chain` tests cover the real limits on paused time.
+//! shortened limits. The `chain` tests cover the real limits with a paused clock.
 
 use std::{
     fs,
@@ -103,7 +103,7 @@ async fn ten_silent_interceptors_take_no_longer_than_the_chain_deadline() {
     let mut launches: Vec<_> = (0..10)
         .map(|index| fixture.odd(&format!("silent{index}"), &["mute"]))
         .collect();
-    // The chain never reaches the last one, which must still guard its event.
+    // The chain never reaches the last interceptor, which must still block its own event.
     launches[9].manifest.intercept = block_on_failure(InterceptName::AssistantMessage);
     test.load(launches).await;
 
@@ -242,8 +242,8 @@ async fn an_event_too_large_to_send_is_blocked() {
     test.finish().await;
 }
 
-/// Whichever comes first, the caller gets exactly one outcome and the next call gets its own
-/// answer.
+/// Whether the abort or the reply comes first, the caller receives exactly one outcome, and the
+/// next call receives its own answer.
 #[tokio::test]
 async fn an_abort_racing_the_reply_has_one_outcome() {
     run_in_own_process!();
@@ -262,7 +262,7 @@ async fn an_abort_racing_the_reply_has_one_outcome() {
             .host
             .tool("echo", args(json!({"round": round})), |_| {});
         let abort = async {
-            // The runtime's timers are too coarse.
+            // Do not sleep here, because the runtime's timers are too coarse.
             let (start, after) = (Instant::now(), usual * (round % 40) / 20);
             while start.elapsed() < after {
                 tokio::task::yield_now().await;

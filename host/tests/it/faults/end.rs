@@ -102,7 +102,7 @@ const HOST: &str = "faults::end::helper_host_to_be_killed";
 
 #[tokio::test]
 async fn extensions_die_when_the_host_is_killed_with_sigkill() {
-    // A killed host cannot remove its home, so it is created in this directory.
+    // A killed host cannot remove its home, so the home is created in this directory.
     let folder = tempfile::tempdir().unwrap();
     let mut host = rerun(HOST)
         .env("TMPDIR", folder.path())
@@ -129,7 +129,7 @@ async fn extensions_die_when_the_host_is_killed_with_sigkill() {
 }
 
 #[tokio::test]
-#[ignore = "a helper process of `extensions_die_when_the_host_is_killed_with_sigkill`"]
+#[ignore = "helper process for `extensions_die_when_the_host_is_killed_with_sigkill`"]
 async fn helper_host_to_be_killed() {
     if !is_helper_process(HOST) {
         return;
@@ -204,7 +204,7 @@ async fn a_reload_never_runs_two_copies() {
     let port = free.local_addr().unwrap().port();
     drop(free);
     let port_word = format!("port={port}");
-    // One exits when asked, the other has to be killed.
+    // One extension exits when asked; the other has to be killed.
     let launches = || {
         vec![
             fixture.odd("locks", &["only", "own-names"]),
@@ -249,7 +249,7 @@ async fn a_shutdown_during_a_reload_leaves_nothing_running() {
     test.shut_down().await;
 }
 
-/// Discovery reads files that the host does not control, which may block. The test uses one thread.
+/// Discovery reads files that the host does not control, so it can block. The test uses one thread.
 #[tokio::test]
 async fn discovery_blocks_neither_other_tasks_nor_the_shutdown() {
     let fixture = HostFixture::new();
@@ -297,7 +297,7 @@ async fn a_reload_during_a_shutdown_leaves_nothing_running() {
     test.shut_down().await;
 }
 
-/// The caller of a reload may drop it. Calls that wait for the reload must not hang.
+/// The caller of a reload can drop it. Calls that wait for the reload must not hang.
 #[tokio::test]
 async fn a_dropped_reload_does_not_block_later_calls() {
     run_in_own_process!();

@@ -42,7 +42,7 @@ async fn an_extension_that_does_not_read_is_disconnected() {
 }
 
 #[tokio::test]
-async fn an_extension_with_a_full_queue_is_disconnected_at_once() {
+async fn an_extension_with_a_full_queue_is_disconnected_immediately() {
     run_in_own_process!();
     let test = FaultTest::new(lenient_limits());
     test.load(vec![test.fixture.odd("deaf", &["deaf"])]).await;
@@ -78,7 +78,7 @@ async fn all_queues_share_one_memory_limit() {
     };
     until("two extensions are disconnected", || gone() == 2).await;
     test.check_other_extension().await;
-    assert_eq!(gone(), 2, "the queue of the third fits");
+    assert_eq!(gone(), 2, "the third extension's queue fits");
     test.finish().await;
 }
 
@@ -109,12 +109,13 @@ async fn a_megabyte_of_stderr_before_each_reply_is_drained_and_rotated() {
     test.finish().await;
 }
 
-/// 100,000 notifications, because tests are built without optimisation. `.ci/full` multiplies this.
+/// Sends 100,000 notifications, because tests are built without optimisation. `.ci/full` sends
+/// more.
 #[tokio::test]
 async fn a_flood_of_notes_uses_bounded_memory_and_does_not_starve_others() {
     run_in_own_process!();
     let test = FaultTest::with_host(|| {
-        // Notes are discarded, like in a UI that shows only the last few.
+        // Notes are discarded, as in a UI that shows only the last few.
         crate::support::HostFixture::set_up(|config| {
             config.hooks = std::sync::Arc::new(zot_host::NoHooks);
         })
@@ -211,9 +212,10 @@ async fn a_closed_stdin_fails_requests_without_killing_the_extension() {
         fixture.odd("silent", &["own-names"]),
     ])
     .await;
-    // An extension that closed stdin may still answer what it has already read.
+    // An extension that has closed stdin can still answer requests that it has already read.
     assert_eq!(fixture.answer("answers_close_stdin").await, "closed");
-    // A pending call to the other one fails with the next write, which detects the closed pipe.
+    // A pending call to the other extension fails with the next write, which detects the closed
+    // pipe.
     let (pending, next) = tokio::join!(fixture.call("silent_close_stdin_silently"), async {
         until("stdin is closed", || {
             let notes = fixture.notes.all();

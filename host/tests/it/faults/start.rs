@@ -15,7 +15,7 @@ use crate::support::{
 };
 
 #[tokio::test]
-async fn a_program_that_cannot_be_executed_fails_at_once() {
+async fn a_program_that_cannot_be_executed_fails_immediately() {
     run_in_own_process!();
     let test = FaultTest::new(Limits {
         hello: TEST_TIMEOUT,
@@ -92,7 +92,7 @@ async fn an_exit_before_hello_reports_the_status_and_the_last_stderr_line() {
     test.finish().await;
 }
 
-/// Limits under which the host does not wait for extensions. Slow ones join later.
+/// Limits with which the host does not wait for extensions. Slow extensions join later.
 fn without_startup_wait() -> Limits {
     Limits {
         startup: Duration::from_millis(1),
@@ -204,7 +204,7 @@ async fn the_first_extension_in_load_order_gets_a_tool_name() {
 }
 
 #[tokio::test]
-async fn a_hundred_extensions_start_at_once() {
+async fn a_hundred_extensions_start_concurrently() {
     run_in_own_process!();
     let test = FaultTest::new(lenient_limits());
     let names: Vec<String> = (0..100).map(|index| format!("one{index:02}")).collect();
@@ -225,7 +225,7 @@ async fn a_hundred_extensions_start_at_once() {
 
 const WITHOUT_DESCRIPTORS: &str = "faults::start::helper_host_without_descriptors";
 
-/// The limit applies to the whole process, so the test runs in a copy of this binary.
+/// The descriptor limit applies to the whole process, so the test runs in a copy of this binary.
 #[test]
 fn running_out_of_descriptors_fails_only_the_affected_extensions() {
     let host = rerun(WITHOUT_DESCRIPTORS);
@@ -248,7 +248,7 @@ fn running_out_of_descriptors_fails_only_the_affected_extensions() {
 }
 
 #[tokio::test]
-#[ignore = "a helper process of `running_out_of_descriptors_fails_only_the_affected_extensions`"]
+#[ignore = "helper process for `running_out_of_descriptors_fails_only_the_affected_extensions`"]
 async fn helper_host_without_descriptors() {
     if !is_helper_process(WITHOUT_DESCRIPTORS) {
         return;

@@ -65,9 +65,9 @@ async fn an_invalid_line_is_skipped_and_logged() {
     test.finish().await;
 }
 
-/// Each invalid line answers a call, which fails at once with the reason.
+/// Each invalid line answers a call, which fails immediately with the reason.
 #[tokio::test]
-async fn an_invalid_answer_fails_its_call_at_once() {
+async fn an_invalid_answer_fails_its_call_immediately() {
     run_in_own_process!();
     let test = FaultTest::new(lenient_limits());
     test.load(vec![test.fixture.odd("odd", &[])]).await;
@@ -103,7 +103,7 @@ async fn an_invalid_answer_fails_its_call_at_once() {
 }
 
 #[tokio::test]
-async fn a_last_line_without_newline_is_read() {
+async fn a_last_line_without_a_newline_is_read() {
     run_in_own_process!();
     let test = FaultTest::new(lenient_limits());
     test.load(vec![test.fixture.odd("odd", &[])]).await;
@@ -120,7 +120,8 @@ async fn a_line_at_the_size_limit_is_accepted_and_one_byte_more_is_not() {
     let fixture = &test.fixture;
     let at = fixture.call_with("sized", json!({"bytes": FRAME_BYTES}));
     assert!(text(&at.await.unwrap()).len() > FRAME_BYTES - 200);
-    // The oversized line may answer any pending call, so all of them fail with the reason.
+    // The oversized line could be the answer to any pending call, so all of them fail with the
+    // reason.
     let (slow, over) = tokio::join!(
         fixture.call("slow"),
         fixture.call_with("sized", json!({"bytes": FRAME_BYTES + 1}))
@@ -140,7 +141,7 @@ async fn a_line_at_the_size_limit_is_accepted_and_one_byte_more_is_not() {
     test.finish().await;
 }
 
-/// Sends 100 MB. `.ci/full` multiplies this.
+/// Sends 100 MB. `.ci/full` sends more.
 #[tokio::test]
 async fn an_endless_line_is_skipped_in_bounded_memory() {
     run_in_own_process!();
@@ -161,7 +162,7 @@ async fn an_endless_line_is_skipped_in_bounded_memory() {
         ),
         "{error}"
     );
-    // The extension may still be writing the line. Its next answer comes after that.
+    // The extension may still be writing the line. Its next answer follows the line.
     assert_eq!(test.fixture.answer("echo").await, "{}");
     let grown = resident_kib() - before;
     assert!(
@@ -282,7 +283,7 @@ async fn a_malformed_answer_that_blocks_still_blocks() {
 }
 
 #[tokio::test]
-async fn too_many_garbage_lines_disconnect() {
+async fn too_many_garbage_lines_disconnect_the_extension() {
     run_in_own_process!();
     let test = FaultTest::new(Limits {
         garbage_lines: 100,

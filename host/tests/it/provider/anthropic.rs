@@ -1,4 +1,4 @@
-//! The Anthropic Messages API, with documented requests and events.
+//! The Anthropic Messages API, tested with the documented requests and events.
 
 use serde_json::{Value, json};
 use zot_host::{

@@ -180,7 +180,7 @@ async fn a_scripted_delay_is_honoured() {
 }
 
 #[test]
-fn an_invalid_script_line_is_named() {
+fn an_invalid_script_line_is_reported() {
     for (text, message) in [
         (
             "{}\n\n{\"txt\": 1}",

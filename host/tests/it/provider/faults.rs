@@ -1,5 +1,5 @@
-//! Provider failures. In each case the stream ends, keeps its deltas, and has exactly one clear
-//! error.
+//! Provider failures. In each case, the deltas received so far are kept, and the stream ends with
+//! exactly one clear error.
 
 use std::time::{Duration, Instant};
 
@@ -97,7 +97,7 @@ async fn retry_after_is_respected() {
         );
         assert_eq!(server.got().len(), 2);
     }
-    // A very long delay is reported instead of waited for.
+    // A very long delay is reported, and the request is not retried.
     let much_later =
         Reply::error(429, &json!({"error": "slow down"})).header("retry-after", "3600");
     for (provider, server, _) in both(|_| vec![much_later.clone()]) {
@@ -173,7 +173,6 @@ async fn an_answer_that_ends_early_is_reported_as_cut_off() {
     }
 }
 
-/// Without retries.
 fn anthropic_without_retry(url: &str) -> Anthropic {
     let mut endpoint = endpoint(url);
     endpoint.retry.times = 0;

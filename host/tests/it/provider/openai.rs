@@ -1,4 +1,5 @@
-//! The Chat Completions API, with documented events and variations of compatible servers.
+//! The Chat Completions API, tested with the documented events and with those of compatible
+//! servers.
 
 use serde_json::{Value, json};
 use zot_host::{
@@ -37,7 +38,7 @@ fn done(chunks: &[Value]) -> String {
     events(chunks) + "data: [DONE]\n\n"
 }
 
-/// A streamed answer with one text.
+/// A streamed answer that contains only text.
 pub(super) fn text_answer(words: &[&str]) -> String {
     let mut all = vec![chunk(
         &json!({"role": "assistant", "content": "", "refusal": null}),
@@ -198,7 +199,7 @@ async fn a_tool_name_may_arrive_late_or_repeatedly() {
 
 #[tokio::test]
 async fn missing_optional_fields_are_tolerated() {
-    // No usage, no role, reasoning fields, and no finish reason.
+    // The answer has reasoning fields, but no usage, role or finish reason.
     let deltas = decode(done(&[
         json!({"choices": [{"delta": {"reasoning_content": "Hm", "content": null}}]}),
         json!({"choices": [{"delta": {"reasoning": ", well"}}]}),

@@ -21,7 +21,7 @@ fn wanted(flags: &Value) -> Wanted {
     }
 }
 
-/// Resolves with API keys of these providers in the environment.
+/// Resolves with API keys for these providers in the environment.
 fn with(flags: &Value, config: &Value, keys: &[&str]) -> Result<Resolved, ResolveError> {
     let folder = tempfile::tempdir().unwrap();
     let config = serde_json::from_value(config.clone()).unwrap();
@@ -85,7 +85,7 @@ fn flags_override_the_configuration_which_overrides_available_keys() {
             "anthropic",
             "claude-of-tomorrow",
         ),
-        // A configured model of another provider is ignored.
+        // A model configured for another provider is ignored.
         (
             json!({"provider": "anthropic"}),
             json!({"provider": "openai", "model": "gpt-4o"}),

@@ -50,7 +50,7 @@ async fn errors_never_contain_the_key_even_if_the_server_echoes_it() {
 }
 
 #[tokio::test]
-async fn a_redirect_does_not_get_the_key() {
+async fn the_key_is_not_sent_to_a_redirect_target() {
     let target = Server::with(vec![Reply::events("")]);
     for status in [301, 302, 303, 307, 308] {
         let redirect = Reply {

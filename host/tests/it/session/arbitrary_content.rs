@@ -11,7 +11,7 @@ fn open_and_reopen(fixture: &SessionFixture, bytes: &[u8]) -> Vec<Message> {
     let path = fixture.sessions.dir().join("x.jsonl");
     fs::write(&path, bytes).unwrap();
     let mut opened = match fixture.sessions.open(&path, "demo", "demo") {
-        // Changing a single digit makes it a newer version.
+        // A changed digit can turn the version into a newer one.
         Err(SessionError::Newer { .. }) => return Vec::new(),
         opened => opened.unwrap(),
     };
@@ -44,7 +44,7 @@ fn a_file_cut_at_any_byte_keeps_all_complete_messages() {
     for end in 0..=whole.len() {
         let cut = &whole[..end];
         let transcript = open_and_reopen(&fixture, cut);
-        // A line without its newline is complete.
+        // A final line that lacks only its newline counts as complete.
         let newline = usize::from(whole.get(end) == Some(&b'\n'));
         let complete = memchr::memchr_iter(b'\n', cut).count() + newline;
         let messages = complete.saturating_sub(2);

@@ -130,7 +130,8 @@ fn continue_opens_the_most_recently_written_session() {
     let first = fixture.write_session(&[user("first")]);
     let second = fixture.write_session(&[user("second")]);
     assert_eq!(fixture.resume().transcript, [user("second")]);
-    // File timestamps have a resolution of a few milliseconds.
+    // Make the second session older, because timestamps have a resolution of only a few
+    // milliseconds.
     let file = fs::File::options().append(true).open(second).unwrap();
     let earlier = SystemTime::now() - Duration::from_secs(1);
     file.set_modified(earlier).unwrap();
@@ -141,7 +142,7 @@ fn continue_opens_the_most_recently_written_session() {
 }
 
 #[test]
-fn an_explicit_session_file_is_created_at_once_and_reopened() {
+fn an_explicit_session_file_is_created_immediately_and_reopened() {
     let fixture = SessionFixture::new();
     let path = fixture.path("mine.jsonl");
     let choice = Choice::File(path.clone());

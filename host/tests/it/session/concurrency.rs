@@ -13,7 +13,7 @@ use crate::support::{is_helper_process, rerun};
 
 /// Keeps the session open until stdin is closed.
 #[test]
-#[ignore = "a helper process of another test"]
+#[ignore = "helper process for another test"]
 fn helper_holder() {
     if !is_helper_process("session::concurrency::helper_holder") {
         return;
@@ -83,7 +83,8 @@ fn a_session_is_locked_within_one_process_too() {
     fixture.sessions.open(&path, "demo", "demo").unwrap();
 }
 
-/// Several threads open a damaged file at once. One of them gets it, and repairs it once.
+/// Several threads open a damaged file at the same time. Only one succeeds, and it repairs the file
+/// once.
 #[test]
 fn only_one_writer_repairs_a_damaged_file() {
     for _ in 0..20 {
@@ -107,9 +108,9 @@ fn only_one_writer_repairs_a_damaged_file() {
     }
 }
 
-/// A forked child briefly has a copy of every open file, and must not keep the lock.
+/// A forked child briefly has a copy of every open file descriptor, but must not keep the lock.
 #[test]
-fn the_lock_is_released_at_once_while_processes_start() {
+fn the_lock_is_released_immediately_while_processes_start() {
     let fixture = SessionFixture::new();
     let path = fixture.write_session(&turn());
     let over = AtomicBool::new(false);

@@ -48,7 +48,7 @@ fn a_full_disk_is_reported_once_and_pending_messages_are_written_later() {
 }
 
 #[test]
-#[ignore = "a helper process of another test"]
+#[ignore = "helper process for another test"]
 fn helper_full_disk() {
     if !is_helper_process("session::disk_errors::helper_full_disk") {
         return;
@@ -125,7 +125,7 @@ fn a_read_only_home_disables_sessions_with_a_notice() {
 }
 
 #[test]
-#[ignore = "a helper process of another test"]
+#[ignore = "helper process for another test"]
 fn helper_read_only_disk() {
     if !is_helper_process("session::disk_errors::helper_read_only_disk") {
         return;

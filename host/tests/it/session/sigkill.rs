@@ -25,7 +25,7 @@ fn nth(number: u64) -> Message {
 
 /// Appends to the session forever, and prints the number of each message after writing it.
 #[test]
-#[ignore = "a helper process of another test"]
+#[ignore = "helper process for another test"]
 fn helper_writer() {
     if !is_helper_process("session::sigkill::helper_writer") {
         return;

@@ -7,7 +7,7 @@ use zot_protocol::{limits::Limits, rpc::ReloadStats};
 
 use super::{HostFixture, children, processes_in, until, within};
 
-/// A host with misbehaving extensions and one that behaves. [`FaultTest::finish`] checks the
+/// A host with misbehaving extensions and a well-behaved one. [`FaultTest::finish`] checks the
 /// invariants at the end of each test.
 pub(crate) struct FaultTest {
     pub(crate) fixture: HostFixture,

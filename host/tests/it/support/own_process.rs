@@ -6,7 +6,7 @@ use std::process::{Command, Stdio};
 const ALONE: &str = "ZOT_HOST_TEST_ALONE";
 /// Environment variable with the Python interpreter, so that a copy need not search for it.
 pub(super) const PYTHON: &str = "ZOT_HOST_TEST_PYTHON";
-/// Timeout for a copy.
+/// Timeout for a test in its own process.
 const TOO_LONG: std::time::Duration = std::time::Duration::from_secs(300);
 
 /// Returns the path of the test that contains the closure `here`.
@@ -29,7 +29,7 @@ pub(crate) fn rerun(test: &str) -> Command {
 }
 
 /// Returns `false` in the copy that should run `test`. Otherwise runs the test in a new copy and
-/// returns `true` after it passed.
+/// returns `true` after it has passed.
 pub(crate) fn passed_in_own_process(test: &str) -> bool {
     if is_helper_process(test) {
         std::thread::spawn(|| {

@@ -1,4 +1,4 @@
-//! Scripted HTTP replies, in chosen chunks, and with faults.
+//! Scripted HTTP replies, with chosen chunks and faults.
 
 use std::{
     io,
@@ -59,7 +59,7 @@ impl Reply {
         }
     }
 
-    /// An error in JSON.
+    /// An error response with a JSON body.
     pub(crate) fn error(status: u16, body: &Value) -> Self {
         Self {
             status,
@@ -68,7 +68,7 @@ impl Reply {
         }
     }
 
-    /// No response; the connection ends as `end` says.
+    /// Sends no response. `end` specifies how the connection ends.
     pub(crate) fn nothing(end: End) -> Self {
         Self {
             has_head: false,
@@ -110,7 +110,8 @@ impl Reply {
             End::Close => response.close(),
             End::Reset => {
                 if !self.body.is_empty() {
-                    // A reset discards what the client has not read yet.
+                    // Wait until the client has read the body, because a reset discards unread
+                    // data.
                     thread::sleep(Duration::from_millis(200));
                 }
                 response.reset()

@@ -77,7 +77,7 @@ async fn a_background_child_holding_the_pipe_does_not_block_the_call() {
     }
 }
 
-/// Ending background processes early must not lose the shell's own output.
+/// Killing background processes must not lose the shell's own output.
 #[tokio::test]
 async fn all_output_before_the_exit_is_kept() {
     let fixture = ToolFixture::new();

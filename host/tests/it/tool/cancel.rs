@@ -13,7 +13,7 @@ use crate::support::{args, processes_in, soak_factor, until, within};
 const TREE: &str = "echo begun; (setsid sh -c 'trap \"\" TERM INT HUP; while :; do sleep 0.01; done' &) \
                     ; (sleep 600 | sleep 600) & for n in 1 2 3 4 5; do (sleep 600 &); done; sleep 600";
 
-/// 20 rounds. `.ci/full` multiplies this.
+/// Runs 20 rounds. `.ci/full` runs more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_cancelled_command_leaves_no_process() {
     let fixture = ToolFixture::new();
@@ -23,7 +23,7 @@ async fn a_cancelled_command_leaves_no_process() {
             .toolbox
             .run("bash", args(json!({"command": TREE})), |_| {}, &cancel);
         let cancelling = async {
-            // Deterministic delays, spread over the start of the tree.
+            // Deterministic delays, spread over the time in which the process tree starts.
             tokio::time::sleep(Duration::from_micros(round * 7919 % 60_000)).await;
             cancel.cancel();
             Instant::now()
@@ -62,7 +62,7 @@ async fn a_dropped_call_leaves_no_process_and_no_output() {
         })
         .await;
     }
-    // Nobody knows the path of the stored output, so it is removed.
+    // The caller never received the path of the stored output, so the output is removed.
     let output = fixture.outside("scratch/output");
     until("no output is left", || {
         std::fs::read_dir(&output).map_or(0, Iterator::count) == 0

@@ -10,7 +10,7 @@ use crate::support::{args, is_alive, until, within};
 
 const SECRET: &str = "SECRET";
 
-/// A jailed toolbox with a secret outside, and another one in a directory with a similar name.
+/// A jailed toolbox with a secret outside, and another secret in a directory with a similar name.
 fn jailed_with_secrets() -> ToolFixture {
     let fixture = ToolFixture::jailed();
     fs::write(fixture.outside("secret"), SECRET).unwrap();
@@ -142,7 +142,7 @@ async fn the_jail_can_be_switched_off_and_on() {
         &fixture.err("read", json!({"path": "../secret"})).await,
         "leads out",
     );
-    // The jail follows the renamed directory, and not a new one with the old name.
+    // The jail stays with the renamed directory, and does not move to a new one with the old name.
     fs::rename(fixture.toolbox.cwd(), fixture.outside("moved")).unwrap();
     fs::create_dir(fixture.toolbox.cwd()).unwrap();
     fixture.put("own", SECRET);
@@ -166,7 +166,7 @@ fn can_confine() -> bool {
     let support = Support::probe();
     let can = support.files() && support.seccomp();
     if !can {
-        unsupported("no Landlock in this kernel");
+        unsupported("this kernel does not support Landlock");
     }
     can
 }

@@ -10,7 +10,7 @@ use crate::support::{resident_kib, run_in_own_process};
 const SIZE: u64 = 100 << 20;
 
 #[tokio::test]
-async fn a_100_mb_text_is_read_in_bounded_memory() {
+async fn a_100_mb_text_file_is_read_in_bounded_memory() {
     run_in_own_process!();
     let fixture = ToolFixture::new();
     let mut file = File::create(fixture.at("text")).unwrap();

@@ -37,7 +37,7 @@ fn swap(pairs: &[(PathBuf, PathBuf)], over: &AtomicBool) -> usize {
             renameat_with(CWD, a, CWD, b, RenameFlags::EXCHANGE).unwrap();
             swaps += 1;
         }
-        // Without a pause this would block path lookups of all other processes.
+        // Without a pause, this would block path lookups in all other processes.
         thread::sleep(Duration::from_micros(1));
     }
     swaps
@@ -53,7 +53,7 @@ fn check_untouched(outside: &Path) {
     assert_eq!(names, ["file"]);
 }
 
-/// 12,500 rounds. `ZOT_SOAK` multiplies this.
+/// Runs 12,500 rounds. `.ci/full` runs more.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn a_swapped_symlink_never_leads_out_of_the_jail() {
     let fixture = ToolFixture::set_up_in(fast_folder(), |config| config.jail = true);

@@ -78,7 +78,7 @@ async fn the_first_skill_of_a_name_wins_and_can_replace_a_built_in_one() {
         project.join(".agents/skills"),
     ];
     for (index, folder) in folders.iter().enumerate() {
-        // Each folder also has the skills of all later ones.
+        // Each folder also has the skills of all later folders.
         for name in index..folders.len() {
             let name = format!("skill-{name}");
             put(
