@@ -79,7 +79,9 @@ fn check_valid_values_decode(
         let back =
             decode(&value).map_err(|error| TestCaseError::fail(format!("{value}: {error}")))?;
         compiled.check(&back).map_err(|mismatch| {
-            TestCaseError::fail(format!("{value} came back as {back}: {mismatch}"))
+            TestCaseError::fail(format!(
+                "{value} became {back} after a round trip: {mismatch}"
+            ))
         })
     });
     run.unwrap_or_else(|failure| panic!("{}: {failure}", document.name));

@@ -50,7 +50,8 @@ fn is_type(name: &Value) -> bool {
     name.as_str().is_some_and(|name| TYPES.contains(&name))
 }
 
-/// Returns whether the values are distinct strings. Other types and long lists are not compared.
+/// Returns whether the values are distinct strings. Returns `false` for long lists, which are not
+/// compared.
 fn are_distinct_strings(values: &[Value]) -> bool {
     let few = values.len() <= 64;
     few && values

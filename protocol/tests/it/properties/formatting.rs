@@ -1,5 +1,6 @@
-//! A line decodes to what a plain parser and the schema make of it, regardless of formatting: keys
-//! in any order, whitespace and escapes anywhere, extra fields, duplicate keys, reserved keys.
+//! A line decodes to the same frame as with a plain parser and the schema, regardless of
+//! formatting: keys in any order, whitespace and escapes anywhere, extra fields, duplicate keys,
+//! reserved keys.
 
 use std::fmt::Debug;
 
@@ -17,7 +18,7 @@ use super::{
     tables::{change, odd, places},
 };
 
-/// Writes a JSON text and makes a random choice at every step.
+/// Writes JSON, making a random formatting choice at every step.
 struct Formatter {
     line: String,
     choices: u64,

@@ -1,5 +1,5 @@
-//! The tables accept nothing that the schemas reject, and every line decodes as it does from a
-//! parsed value. The input is valid values with one location changed.
+//! The tables accept nothing that the schemas reject, and every line decodes to the same frame as
+//! its parsed value. The input is valid values with one location changed.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
