@@ -61,7 +61,7 @@ pub const CHAIN: Duration = Duration::from_secs(15);
 pub const TOOL: Duration = Duration::from_secs(60);
 /// Allowed range of `timeouts.tool_ms` in a manifest.
 pub const TOOL_MS: (u32, u32) = (1_000, 600_000);
-/// Timeout for a tool in total, regardless of progress.
+/// Total timeout for a tool call, regardless of progress reports.
 pub const TOOL_TOTAL: Duration = Duration::from_secs(600);
 /// Timeout for a command.
 pub const COMMAND: Duration = Duration::from_secs(60);

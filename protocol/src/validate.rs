@@ -208,7 +208,7 @@ fn compile(schema: &Value) -> Validator {
         .expect("generated schemas are valid")
 }
 
-/// Parses and validates a manifest. Returns it with its unknown fields, as JSON pointers.
+/// Parses and validates a manifest. Returns it together with JSON pointers to its unknown fields.
 pub fn manifest(bytes: &[u8]) -> Result<(Manifest, Vec<String>), Refusal> {
     static COMPILED: OnceLock<Validator> = OnceLock::new();
     let value = json::parse_file(bytes)?;

@@ -115,7 +115,7 @@ impl Ending {
             if gone.is_err() || self.is_settled().await {
                 return forced;
             }
-            // Next are the processes that no pidfd was left for. This may take a few rounds.
+            // Next come the processes for which no pidfd was available. This may take a few rounds.
             let until = if self.tree.is_short() {
                 start + MANY
             } else {

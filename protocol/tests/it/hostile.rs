@@ -1,4 +1,4 @@
-//! Any input gives a frame or a refusal, never a panic.
+//! Any input produces a frame or a refusal, never a panic.
 
 use proptest::prelude::*;
 use zot_protocol::{
@@ -118,7 +118,7 @@ fn a_duplicate_after_many_keys_is_found() {
     assert_eq!(refusal.to_string(), "submit: /k7: duplicate key");
 }
 
-/// A list of many invalid items has as many errors. Only the first one is reported.
+/// A list of many invalid items has just as many errors. Only the first one is reported.
 #[test]
 fn only_the_first_of_many_errors_is_reported() {
     let line = format!(

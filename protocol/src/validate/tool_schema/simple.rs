@@ -1,8 +1,8 @@
 //! Recognises simple schemas, which most tools have, as valid without compiling them.
 //!
 //! A compiled schema takes memory and is only needed to check values, and most tools validate their
-//! arguments themselves. Schemas that are not recognised here are compiled immediately to check
-//! them.
+//! arguments themselves. Schemas that are not recognised here are compiled immediately, to find out
+//! whether they are valid.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ const TYPES: [&str; 7] = [
     "null", "boolean", "integer", "number", "string", "array", "object",
 ];
 
-/// Returns whether the schema is certain to compile. `false` means that it is unknown.
+/// Returns whether the schema is certain to compile. `false` means that it may or may not.
 pub(super) fn is_simple(schema: &Value) -> bool {
     let Value::Object(keywords) = schema else {
         return schema.is_boolean();

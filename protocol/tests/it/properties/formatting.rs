@@ -145,7 +145,7 @@ fn expected<F: Validated>(formatted: &Formatter) -> Option<F> {
 
 fn read_as_expected<F: Validated + Debug + PartialEq>() {
     for name in F::NAMES {
-        let document = of_frame::<F>(name).expect("a frame of the list");
+        let document = of_frame::<F>(name).expect("a listed frame");
         let changed = (
             values_of(&document.schema),
             any::<prop::sample::Index>(),

@@ -121,7 +121,7 @@ fn decode_step_by_step<F: Validated>(line: &str) -> Option<F> {
 
 fn of_set<F: Validated + std::fmt::Debug + PartialEq>() {
     for name in F::NAMES {
-        let document = of_frame::<F>(name).expect("a frame of the list");
+        let document = of_frame::<F>(name).expect("a listed frame");
         verdicts_agree(&document, |value| {
             let line = value.to_string();
             let frame = validate::frame::<F>(line.as_bytes()).ok();
