@@ -18,7 +18,7 @@ def say(**frame):
 
 
 def cut(value):
-    """Truncates long texts."""
+    """Truncates long strings."""
     if isinstance(value, str) and len(value) > LONGEST:
         return value[:LONGEST] + f"… ({len(value)} characters)"
     if isinstance(value, dict):
@@ -33,7 +33,7 @@ def write(event):
         return
     now = datetime.datetime.now(datetime.timezone.utc).isoformat(timespec="milliseconds")
     entry = {"time": now, **{key: cut(value) for key, value in event.items() if key != "type"}}
-    # Reopened for each line, so that the file can be moved; private, because it contains messages.
+    # Open the file for each line, so that it can be moved. Only its owner can read it, because it contains messages.
     descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     with open(descriptor, "a", encoding="utf-8") as file:
         file.write(json.dumps(entry, ensure_ascii=False) + "\n")

@@ -19,7 +19,7 @@ const timer = (args) => {
   const [, count, unit, what] = /^(\d+)\s*([smh])\s*(.*)$/.exec(args) ?? [];
   if (!count) return { error: "usage: /timer 5m tea" };
   const ms = count * { s: 1e3, m: 60e3, h: 3600e3 }[unit];
-  if (ms > 24 * 3600e3) return { error: "at most 24h" };
+  if (ms > 24 * 3600e3) return { error: "the maximum is 24h" };
   const message = what || `${count}${unit} elapsed`;
   setTimeout(() => say({ type: "notify", level: "success", message }), ms);
   return { action: "display", display: `in ${count}${unit}: ${message}` };
@@ -52,7 +52,7 @@ say({
   description: "The current date and time, here or in another time zone.",
   schema: {
     type: "object",
-    properties: { zone: { type: "string", description: "An IANA time zone, such as Asia/Tokyo. Absent: the user's." } },
+    properties: { zone: { type: "string", description: "An IANA time zone, such as Asia/Tokyo. Default: the user's time zone." } },
   },
 });
 say({ type: "ready" });

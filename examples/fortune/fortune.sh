@@ -37,7 +37,7 @@ while IFS=$'\x1f' read -r type id args event data; do
       if [ -n "$own" ] && printf '%s\n' "${args#add }" >>"$own"; then
         say command_response '{id: $id, action: "display", display: "saved"}' --arg id "$id"
       else
-        say command_response '{id: $id, error: "cannot save it"}' --arg id "$id"
+        say command_response '{id: $id, error: "cannot save the thought"}' --arg id "$id"
       fi
       ;;
     *) say command_response '{id: $id, action: "display", display: $text}' --arg id "$id" --arg text "$(fortune)" ;;

@@ -27,7 +27,7 @@ say(type="register_command", name="greet", description="ask the model to greet s
 say(
     type="register_tool",
     name="count_words",
-    description="Counts the words in a text.",
+    description="Counts the words in the given text.",
     schema={"type": "object", "properties": {"text": {"type": "string"}}, "required": ["text"]},
     # The host validates the arguments, so count_words need not.
     strict=True,

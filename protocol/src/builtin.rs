@@ -1,4 +1,4 @@
-//! The names that every host keeps for itself: built-in slash commands and tools.
+//! Names that are reserved for the host: the built-in slash commands and tools.
 
 /// The built-in slash commands with their descriptions, in display order. An extension cannot
 /// register these names.
@@ -15,7 +15,7 @@ pub const BUILTIN_COMMANDS: [(&str, &str); 15] = [
     ("login", "save a provider's API key"),
     ("logout", "remove a provider's API key"),
     ("jail", "confine tools to this directory"),
-    ("unjail", "let tools leave this directory"),
+    ("unjail", "let tools access any directory"),
     ("yolo", "turn tool confirmation on or off"),
     ("exit", "exit zot"),
 ];

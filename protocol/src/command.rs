@@ -24,7 +24,7 @@ pub struct RegisterCommand {
     pub description: Option<String>,
 }
 
-/// The user ran a command of this extension. Reply with `command_response` within 60 s.
+/// The user ran one of this extension's commands. Reply with `command_response` within 60 s.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "command_invoked", "id": "c1", "name": "weather", "args": "berlin"}
@@ -59,7 +59,7 @@ pub enum Action {
     /// Does nothing: the extension has handled the command.
     #[default]
     Noop,
-    /// Opens the panel `open_panel`.
+    /// Opens the panel described by `open_panel`.
     OpenPanel,
 }
 
@@ -92,7 +92,7 @@ pub struct CommandResponse {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<String>,
-    /// With `action: "open_panel"`: the panel to open, which is then required. Absent: no panel.
+    /// The panel to open; required with `action: "open_panel"`. Absent: no panel.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -122,7 +122,8 @@ fn panel_where_the_action_needs_it(schema: &mut Schema) {
     );
 }
 
-/// Queues a prompt as if the user had sent it. Only interactive hosts support it; others ignore it.
+/// Queues a prompt as if the user had sent it. Only interactive hosts support this frame; others
+/// ignore it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "submit", "text": "Run the tests again."}]))]

@@ -19,7 +19,7 @@ pub struct Config {
     /// The location of this schema, for editors. zot ignores it.
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// The model provider: `anthropic`, `openai`, `ollama` or `demo`. Absent: the one with
+    /// The model provider: `anthropic`, `openai`, `ollama` or `demo`. Absent: the provider that has
     /// credentials.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub provider: Option<String>,
@@ -29,11 +29,11 @@ pub struct Config {
     /// How much the model thinks before it answers. Absent: the model's default.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reasoning: Option<Reasoning>,
-    /// The colour theme of the interactive mode. Absent: chosen to suit the terminal.
+    /// The colour theme of interactive mode. Absent: zot chooses one that suits the terminal.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub theme: Option<String>,
-    /// Whether zot asks before each tool call, as with `--no-yolo`. Only interactive mode can ask; the
-    /// others refuse to start unless `--yolo` is passed. Absent: false.
+    /// Whether zot asks before each tool call, as with `--no-yolo`. Only interactive mode can ask;
+    /// the other modes refuse to start unless `--yolo` is passed. Absent: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub confirm: Option<bool>,
     /// Whether the built-in tools are restricted to the working directory, as with `--jail`. Absent:
@@ -59,7 +59,7 @@ pub struct Config {
 pub enum Reasoning {
     /// No reasoning, if the model allows that.
     Off,
-    /// Little reasoning.
+    /// A small amount of reasoning.
     Low,
     /// A medium amount of reasoning.
     Medium,
@@ -72,8 +72,9 @@ pub enum Reasoning {
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct ExtensionConfig {
-    /// What happens when the extension fails, by the event that it intercepts. It can make the
-    /// manifest's policy stricter, but not looser. Absent: the manifest's policy.
+    /// What happens to an intercepted event when the extension fails, by event name. A setting here
+    /// can make the manifest's policy stricter, but not more lenient. Absent: the manifest's
+    /// policy.
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, OnFailure>")]

@@ -1,7 +1,7 @@
 //! The environment of a confined extension.
 
-/// Variables that an extension with `permissions` gets without declaring them, besides `LC_*`. They
-/// are what programs need to run, and never secret.
+/// Variables that are passed to every extension with `permissions` without being declared, in
+/// addition to `LC_*`. Programs need them to run, and they are never secret.
 pub const BASE_ENVIRONMENT: [&str; 18] = [
     "PATH",
     "HOME",
@@ -23,11 +23,12 @@ pub const BASE_ENVIRONMENT: [&str; 18] = [
     "SYSTEMROOT",
 ];
 
-/// The secret between `zot rpc` and its driver. No extension gets it, whatever it declares.
+/// The variable for the secret that `zot rpc` shares with its driver. It is never passed to an
+/// extension, even if the manifest declares it.
 pub const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
 
-/// Reports whether a confined extension gets this variable: it is in the base environment, or
-/// `declared` by its manifest.
+/// Reports whether this variable is passed to a confined extension: it must be in the base
+/// environment, or `declared` in the manifest.
 pub fn is_granted_variable(name: &str, declared: &[String]) -> bool {
     let is_base = BASE_ENVIRONMENT.contains(&name) || name.starts_with("LC_");
     name != RPC_TOKEN && (is_base || declared.iter().any(|it| it == name))

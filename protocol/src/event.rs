@@ -60,7 +60,7 @@ tagged! {
     }
 }
 
-/// A session has started. Every extension gets it as its first event, once per session.
+/// A session has started. Every extension receives this once per session, as its first event.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"event": "session_start"}]))]
 #[non_exhaustive]
@@ -256,7 +256,7 @@ pub struct TurnEnd {
 /// The transcript was replaced with a summary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
-#[schemars(extend("examples" = [{"event": "compact", "summary": "The user fixes a parser; two tests still fail."}]))]
+#[schemars(extend("examples" = [{"event": "compact", "summary": "The user is fixing a parser; two tests still fail."}]))]
 #[non_exhaustive]
 pub struct CompactEvent {
     /// The summary. Absent: `""`.

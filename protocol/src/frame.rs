@@ -1,4 +1,4 @@
-//! The frames of each direction of a connection.
+//! The frames that are sent in each direction of a connection.
 
 use derive_new::new;
 use schemars::JsonSchema;

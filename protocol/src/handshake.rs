@@ -45,7 +45,7 @@ pub struct Hello {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub version: Option<String>,
     /// What the extension supports. `commands`, `tools`, `events` and `panels` are advisory;
-    /// `tool_cancel`, `call_tool` and `errors` enable the frames of those features. Unknown
+    /// `tool_cancel`, `call_tool` and `errors` enable the corresponding frames. Unknown
     /// capabilities are ignored. Absent: none.
     #[new(default)]
     #[serde(default, deserialize_with = "or_default")]
@@ -53,7 +53,8 @@ pub struct Hello {
     pub capabilities: Vec<Capability>,
 }
 
-/// The host's answer to `hello`: what it is, and where the extension finds itself.
+/// The host's reply to `hello`. It describes the host, the model in use, and the directories that
+/// the extension works with.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {
@@ -100,21 +101,21 @@ pub struct HelloAck {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
-    /// The optional features that the host supports. Absent: none; the host is older.
+    /// The optional features that the host supports. Absent: none (the host is older).
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub capabilities: Vec<Capability>,
-    /// The events that `subscribe.events` can name. Absent: the host is older and supports only
+    /// The events that `subscribe.events` can contain. Absent: the host is older and supports only
     /// `session_start`, `turn_start`, `tool_call`, `assistant_message` and `turn_end`.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub supported_events: Vec<EventName>,
-    /// The events that `subscribe.intercept` can name. Absent: the host is older and supports only
-    /// `tool_call`, `turn_start` and `assistant_message`.
+    /// The events that `subscribe.intercept` can contain. Absent: the host is older and supports
+    /// only `tool_call`, `turn_start` and `assistant_message`.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(default, deserialize_with = "or_default")]

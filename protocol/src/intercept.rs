@@ -13,7 +13,8 @@ use crate::{
     tagged::tagged,
 };
 
-/// The host asks before something happens. Reply with `event_intercept_response` within 5 s.
+/// Asks the extension to allow, block or rewrite an event before it happens. Reply with
+/// `event_intercept_response` within 5 s.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {
@@ -95,7 +96,8 @@ pub struct TurnStartIntercept {
     /// prompt.
     #[serde(deserialize_with = "integer")]
     pub step: u32,
-    /// Why the model is called. Absent: for a prompt, or the host is too old to say.
+    /// Why the model is called. Absent: the call is for a prompt, or the host is too old to report
+    /// it.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -105,7 +107,7 @@ pub struct TurnStartIntercept {
 open_set! {
     /// Why the model is called.
     pub enum TurnPurpose {
-        /// A prompt of the user, or a step that follows from it.
+        /// The user's prompt, or a step that follows from it.
         "prompt" => Prompt,
         /// A summary that replaces the transcript.
         "compact" => Compact,
@@ -136,7 +138,7 @@ pub struct UserMessageIntercept {
 }
 
 /// A tool's result is about to be used. `block`: the model receives `reason` as an error.
-/// `replace_content`: the model, the user and the transcript get that content.
+/// `replace_content`: the model, the user and the transcript receive that content instead.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[non_exhaustive]
@@ -200,8 +202,8 @@ pub struct EventInterceptResponse {
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "is_false")]
     pub block: bool,
-    /// With `block`: why, for the model or the user. Without `block`: a line for the log. Absent:
-    /// none.
+    /// With `block`: the reason, shown to the model or the user. Without `block`: a line for the
+    /// log. Absent: none.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub reason: Option<String>,
@@ -225,7 +227,7 @@ pub struct EventInterceptResponse {
     pub system_prompt: Option<String>,
 }
 
-/// What happens when an interceptor fails: it times out, crashes or sends an invalid reply.
+/// What happens to an event when its interceptor times out, crashes or sends an invalid reply.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 #[schemars(inline)]

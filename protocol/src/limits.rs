@@ -1,5 +1,5 @@
-//! Every timeout and size limit of the protocol as a constant, and [`Limits`], which holds those
-//! that a host uses. Tests with real processes lower them.
+//! Every timeout and size limit of the protocol as a constant, and [`Limits`], the set of limits
+//! that a host uses. Tests with real processes use lower limits.
 
 use std::time::Duration;
 
@@ -24,9 +24,9 @@ pub const CALL_TOOL_VALUES: usize = 5_000;
 pub const TOOL_ARGUMENT_BYTES: usize = MIB;
 /// Maximum nesting depth of `call_tool`.
 pub const CALL_TOOL_DEPTH: usize = 4;
-/// Maximum number of concurrent `call_tool` requests per extension. With the limit on their
-/// arguments, the requests that they cause to an interceptor fill at most half of its queue, so one
-/// extension's calls cannot get another one disconnected.
+/// Maximum number of concurrent `call_tool` requests per extension. Together with the limit on
+/// their arguments, this ensures that the interception requests they cause fill at most half of an
+/// interceptor's queue, so one extension's calls cannot get another extension disconnected.
 pub const CALL_TOOLS: usize = 16;
 
 /// Maximum number of commands, and of tools, that one extension can register.
@@ -57,11 +57,11 @@ pub const INTERCEPT_MS: (u32, u32) = (100, 15_000);
 /// Timeout for a whole chain of interceptors.
 pub const CHAIN: Duration = Duration::from_secs(15);
 
-/// Timeout for a tool, measured from the call or from its last progress.
+/// Timeout for a tool, measured from the call or its last progress report.
 pub const TOOL: Duration = Duration::from_secs(60);
 /// Allowed range of `timeouts.tool_ms` in a manifest.
 pub const TOOL_MS: (u32, u32) = (1_000, 600_000);
-/// Timeout for a tool in total, regardless of progress.
+/// Total timeout for a tool call, regardless of progress reports.
 pub const TOOL_TOTAL: Duration = Duration::from_secs(600);
 /// Timeout for a command.
 pub const COMMAND: Duration = Duration::from_secs(60);
@@ -73,20 +73,20 @@ pub const QUEUE_BYTES: usize = 16 * MIB;
 /// Maximum number of bytes queued for all extensions together. Above it, the extension with the
 /// largest queue is disconnected.
 pub const ALL_QUEUES_BYTES: usize = 32 * MIB;
-/// How long the write of a frame can stall while no request to the extension is pending.
+/// How long writing a frame can stall while no request to the extension is pending.
 pub const WRITE_STALL: Duration = Duration::from_secs(5);
 /// Maximum number of consecutive lines that are not JSON.
 pub const GARBAGE_LINES: usize = 1_000;
 
 /// How long an extension has to exit after `shutdown`, before SIGTERM.
 pub const SHUTDOWN_GRACE: Duration = Duration::from_secs(2);
-/// How long it has to exit after SIGTERM, before SIGKILL.
+/// How long an extension has to exit after SIGTERM, before SIGKILL.
 pub const TERM_GRACE: Duration = Duration::from_secs(1);
 
 /// Size at which a log file is rotated. One older file is kept.
 pub const LOG_BYTES: u64 = MIB as u64;
-/// Maximum number of queued prompts from extensions, and of such prompts run since the user's last
-/// prompt.
+/// Maximum number of queued prompts from extensions. It also limits how many of them run between
+/// two prompts from the user.
 pub const SUBMITS: usize = 10;
 /// Maximum size of a prompt that an extension submits, in bytes.
 pub const SUBMIT_BYTES: usize = 256 * KIB;

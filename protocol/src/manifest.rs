@@ -64,8 +64,8 @@ pub struct Manifest {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// Whether to start the extension. A disabled extension still shadows others with its name.
-    /// Absent: true.
+    /// Whether to start the extension. A disabled extension still shadows others with the same
+    /// name. Absent: true.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub enabled: Option<bool>,
@@ -74,9 +74,9 @@ pub struct Manifest {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub timeouts: Option<Timeouts>,
-    /// What happens when this extension fails, by the event that it intercepts. An event with the
-    /// policy `block` is guarded from the extension's start to its shutdown. Absent: `allow` for
-    /// every event.
+    /// What happens to an intercepted event when this extension fails, by event name. With the
+    /// policy `block`, the event is guarded from the time the extension starts until it shuts down.
+    /// Absent: `allow` for every event.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(default, deserialize_with = "or_default")]
@@ -120,7 +120,7 @@ pub struct Timeouts {
     pub intercept_ms: Option<u32>,
 }
 
-/// What happens when an extension fails, by the event that it intercepts.
+/// What happens to an intercepted event when the extension fails, by event name.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 #[serde(transparent)]
 pub struct InterceptPolicies(pub BTreeMap<InterceptName, InterceptPolicy>);
@@ -131,7 +131,7 @@ impl InterceptPolicies {
         self.0.is_empty()
     }
 
-    /// Returns what happens if the extension fails to answer for `event`.
+    /// Returns what happens to `event` if the extension fails.
     pub fn on_failure(&self, event: &InterceptName) -> OnFailure {
         self.0
             .get(event)

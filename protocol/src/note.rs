@@ -38,7 +38,7 @@ pub struct Notify {
     pub message: String,
 }
 
-/// Removes all notes of this extension. Notes of other extensions stay.
+/// Removes all of this extension's notes. Other extensions' notes stay.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "clear_notes"}]))]
 #[non_exhaustive]

@@ -15,7 +15,7 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct Panel {
-    /// The panel's ID, chosen by the extension. Later frames refer to the panel by it.
+    /// The panel's ID, chosen by the extension. Later frames use it to refer to the panel.
     #[new(into)]
     pub id: PanelId,
     /// The title. Absent: none.
@@ -77,7 +77,8 @@ pub struct PanelRender {
     pub footer: Option<String>,
 }
 
-/// Closes a panel. From the extension: close it. From the host: the user has closed it.
+/// Closes a panel. The extension sends it to close the panel; the host sends it when the user has
+/// closed the panel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "panel_close", "panel_id": "todo"}]))]

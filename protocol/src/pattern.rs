@@ -35,7 +35,7 @@ mod matching {
 
     /// Reports whether `text` matches [`COMMAND_NAME`](super::COMMAND_NAME).
     pub(crate) fn is_command_name(text: &str) -> bool {
-        // `\s` as in JavaScript, whose regular expressions JSON Schema uses.
+        // `\s` means what it means in JavaScript, whose regular expressions JSON Schema uses.
         let is_blank = |char: char| match char {
             '\u{85}' => false,
             '\u{feff}' => true,

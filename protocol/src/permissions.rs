@@ -21,7 +21,8 @@ pub struct Permissions {
     /// interpreters are always readable. Absent: nothing else.
     #[serde(default, deserialize_with = "or_default")]
     pub fs: FsPermissions,
-    /// Network access: `true`, or a list of TCP ports that it can connect to. Absent: none.
+    /// Network access: `true`, or a list of TCP ports that the extension can connect to. Absent:
+    /// none.
     #[serde(default, deserialize_with = "or_default")]
     pub net: Net,
     /// Environment variables passed to the extension, in addition to the basic ones (`PATH`,
@@ -29,19 +30,20 @@ pub struct Permissions {
     #[serde(default, deserialize_with = "or_default")]
     #[schemars(inner(regex(pattern = pattern::ENV_NAME)))]
     pub env: Vec<String>,
-    /// Names of the tools that it can call with `call_tool`. They run with the user's permissions,
-    /// not the extension's: granting `bash` grants everything the user can do. Absent: none.
+    /// Names of the tools that the extension can call with `call_tool`. They run with the user's
+    /// permissions, not the extension's: granting `bash` grants everything the user can do. Absent:
+    /// none.
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     #[schemars(inner(regex(pattern = pattern::TOOL_NAME)))]
     pub tools: Vec<String>,
-    /// Events that it can rewrite when it intercepts them. Intercepting and blocking need no
-    /// permission. Absent: none.
+    /// Events that the extension can rewrite when it intercepts them. Intercepting and blocking
+    /// need no permission. Absent: none.
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub intercept: Vec<InterceptName>,
-    /// Whether it can submit prompts, with `submit` or with the command action `prompt`. Absent:
-    /// false.
+    /// Whether the extension can submit prompts, with `submit` or with the command action `prompt`.
+    /// Absent: false.
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "is_false")]
     pub submit: bool,
@@ -52,14 +54,14 @@ pub struct Permissions {
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct FsPermissions {
-    /// Paths that it can read. A path is absolute or starts with `~`, `$cwd` (the user's working
-    /// directory), `$data` (its data directory) or `.` (its own directory), and must not contain
-    /// `..`. Absent: none.
+    /// Paths that the extension can read. A path is absolute or starts with `~`, `$cwd` (the user's
+    /// working directory), `$data` (the extension's data directory) or `.` (its own directory), and
+    /// must not contain `..`. Absent: none.
     #[serde(default, deserialize_with = "granted_paths")]
     #[schemars(inner(regex(pattern = pattern::GRANTED_PATH)))]
     pub read: Vec<String>,
-    /// Paths that it can read and write, in the same format. Its data directory is always included.
-    /// Absent: none.
+    /// Paths that the extension can read and write, in the same format. Its data directory is
+    /// always included. Absent: none.
     #[serde(default, deserialize_with = "granted_paths")]
     #[schemars(inner(regex(pattern = pattern::GRANTED_PATH)))]
     pub write: Vec<String>,

@@ -1,5 +1,5 @@
-//! The driver protocol, `zot rpc`: a program writes [`Command`]s, and reads one [`Response`] to
-//! each and the [`Event`]s of the agent. `zot --json` prints the same events.
+//! The driver protocol, `zot rpc`: a driver writes [`Command`]s, and reads one [`Response`] per
+//! command as well as the agent's [`Event`]s. `zot --json` prints the same events.
 
 mod command;
 mod event;

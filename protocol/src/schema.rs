@@ -1,8 +1,8 @@
 //! The JSON Schemas. They are generated from the types, published under `schema/v1/`, and used by
 //! the validator.
 //!
-//! [`documents`] returns the whole published folder. It iterates over the lists of frames where
-//! they are declared, so a frame in its list automatically has a schema, a validator and tests.
+//! [`documents`] returns the whole published folder. It iterates over the lists in which the frames
+//! are declared, so every declared frame automatically has a schema, a validator and tests.
 
 pub mod markdown;
 #[cfg(feature = "validate")]
@@ -23,7 +23,8 @@ pub const NOT_IN_GO: &str = "not in the Go program";
 
 /// A set of frames with its own folder of schemas.
 pub trait Frames: Tagged {
-    /// The folder. With `.json`, it is also the name of the file with the `oneOf` of all frames.
+    /// The folder's name. With `.json` appended, it is also the name of the file that contains the
+    /// `oneOf` of all frames.
     const FOLDER: &'static str;
     /// The description of the set in its schema.
     const ABOUT: &'static str;
@@ -110,8 +111,7 @@ fn of_frames<F: Frames>(documents: &mut Vec<Document>) {
 /// The folder of the response schemas.
 const RESPONSES: &str = "rpc/response";
 
-/// Returns the schema of the response to a command, or of the response to an unknown command if it
-/// is `None`.
+/// Returns the schema of the response to `command`. `None` stands for an unknown command.
 pub fn of_response(command: Option<&str>) -> Document {
     let mut generator = generator();
     let (name, mut schema, about) = match command {

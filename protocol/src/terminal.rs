@@ -1,10 +1,9 @@
-//! Characters of foreign text that must not reach a terminal.
+//! Characters in untrusted text that must not be written to a terminal.
 
-/// Reports whether a terminal acts on a character, or hides it: control characters, and everything
-/// that changes the text direction or is invisible. Joiners are not among them, because emoji need
-/// them.
+/// Reports whether a character is unsafe in a terminal: it is a control character, changes the text
+/// direction, or is invisible. Joiners count as safe, because emoji need them.
 ///
-/// This is the one list: whatever shows text of an extension, a model or a repository uses it.
+/// All code that displays text from an extension, a model or a repository uses this list.
 pub fn is_unsafe_in_terminal(char: char) -> bool {
     char.is_control()
         || matches!(

@@ -28,7 +28,7 @@ pub struct RegisterTool {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub description: Option<String>,
-    /// A JSON Schema for the arguments. Its `type` is `object`, and defaults to that if absent.
+    /// A JSON Schema for the arguments. Its `type` must be `object`, which is also the default.
     /// References to other documents are rejected.
     #[schemars(schema_with = "schema::object_schema")]
     pub schema: Object,
@@ -37,8 +37,8 @@ pub struct RegisterTool {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output_schema: Option<Object>,
-    /// Whether the tool interacts with the user. It then has no deadline, and in a non-interactive
-    /// host a call is an error. Absent: false.
+    /// Whether the tool interacts with the user. Such a tool has no timeout, and calling it in a
+    /// non-interactive host is an error. Absent: false.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(default, deserialize_with = "or_default")]
@@ -53,8 +53,8 @@ pub struct RegisterTool {
     pub strict: bool,
 }
 
-/// The model calls a tool of this extension. Reply with `tool_result` within 60 s of the call or of
-/// the last `tool_progress`.
+/// The model calls one of this extension's tools. Reply with `tool_result` within 60 s of the call
+/// or of the last `tool_progress`.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "tool_call", "id": "t1", "name": "weather", "args": {"city": "Berlin"}}
@@ -84,7 +84,7 @@ pub struct ToolResult {
     /// The `id` of the `tool_call`.
     #[new(into)]
     pub id: Id,
-    /// What the model gets to see, in order. It may be empty.
+    /// The content that the model receives, in order. It can be empty.
     pub content: Vec<Content>,
     /// Whether the call failed. Absent: false.
     #[new(default)]
@@ -127,7 +127,7 @@ pub struct ToolCancel {
     pub id: Id,
 }
 
-/// Calls any active tool. The call is intercepted and confirmed like a call by the model.
+/// Calls any active tool. The call is intercepted and confirmed like a call from the model.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [

@@ -50,7 +50,7 @@ mod sealed {
     use super::rules::Rule;
 
     pub trait Compiled {
-        /// One slot for each name in the list.
+        /// One slot for each frame name.
         fn compiled() -> &'static [OnceLock<Validator>];
         /// Maximum weight of one frame, counted as in [`super::weight`].
         const VALUES: usize;
@@ -84,7 +84,8 @@ macro_rules! validated {
 }
 validated! {
     FromExtension, at most limits::FRAME_VALUES, by FROM_EXTENSION;
-    // The host limits its own memory use, and its frames embed data from others.
+    // Frames from the host are not limited: the host limits its own memory use, and its frames
+    // embed data from other sources.
     FromHost, at most usize::MAX;
     rpc::Command, at most limits::FRAME_VALUES, by COMMAND;
     rpc::Event, at most usize::MAX;
@@ -150,7 +151,7 @@ pub fn value<F: Validated>(frame: &Value) -> Result<(), Refusal> {
     }
 }
 
-/// The frame type that an object claims to be.
+/// The frame type that an object claims to have.
 enum Tag<'v> {
     Known(usize),
     Unknown(&'v str),
@@ -198,7 +199,7 @@ fn check_with(validator: &Validator, frame: &Value) -> Result<(), Refusal> {
     })
 }
 
-/// Compiles a schema of this crate. These assert no formats and have no external references.
+/// Compiles one of this crate's schemas, which assert no formats and have no external references.
 fn compile(schema: &Value) -> Validator {
     jsonschema::options()
         .offline()
@@ -207,7 +208,7 @@ fn compile(schema: &Value) -> Validator {
         .expect("generated schemas are valid")
 }
 
-/// Parses and validates a manifest. Returns it with its unknown fields, as JSON pointers.
+/// Parses and validates a manifest. Returns it together with JSON pointers to its unknown fields.
 pub fn manifest(bytes: &[u8]) -> Result<(Manifest, Vec<String>), Refusal> {
     static COMPILED: OnceLock<Validator> = OnceLock::new();
     let value = json::parse_file(bytes)?;

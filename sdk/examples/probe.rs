@@ -90,7 +90,7 @@ fn main() -> ExitCode {
             "child",
             "starts a child that prints and reads",
             |_: NoArgs, _| {
-                // It inherits everything it can.
+                // The child inherits everything it can.
                 let script = "echo noise; cat; ls /proc/self/fd | wc -l >&2";
                 Command::new("sh")
                     .args(["-c", script])

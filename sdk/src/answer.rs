@@ -10,8 +10,8 @@ use std::{
 
 /// A return type of a handler: anything that converts into `Out`, or a future of it.
 ///
-/// You never name this trait. It lets one method accept both plain and async closures. `When` is
-/// either [`Now`] or [`Later`] and is always inferred.
+/// You never need to name this trait. It lets one method accept both plain and async closures.
+/// `When` is either [`Now`] or [`Later`] and is always inferred.
 ///
 /// The future runs on the thread of its request, so it need not be `Send` and may block. There is
 /// no reactor: for a library that needs tokio, create your own runtime and call its `block_on` in a

@@ -93,8 +93,8 @@ impl Context {
         self.send(ClearNotes::default());
     }
 
-    /// Opens a panel. Its keys go to the handler registered with
-    /// [`Extension::panel`](crate::Extension::panel) for its id.
+    /// Opens a panel. Key presses go to the handler registered with
+    /// [`Extension::panel`](crate::Extension::panel) for the panel's id.
     pub fn open_panel(&self, panel: Panel) {
         self.send(OpenPanel::new(panel));
     }
@@ -113,7 +113,7 @@ impl Context {
         self.send(PanelClose::new(id));
     }
 
-    /// Queues a prompt as if the user had sent it. Only interactive hosts do so.
+    /// Queues a prompt as if the user had sent it. Only interactive hosts support this.
     pub fn submit(&self, text: impl Into<String>) {
         self.send(Submit::new(text));
     }
@@ -184,13 +184,14 @@ pub struct ToolContext {
 }
 
 impl ToolContext {
-    /// Shows a line to the user and restarts the tool's timeout: 60 s from now, 10 minutes in all.
+    /// Shows a line to the user and restarts the tool's timeout: 60 s from now, but at most 10
+    /// minutes in total.
     pub fn progress(&self, text: impl Into<String>) {
         self.context.send(ToolProgress::new(self.id.clone(), text));
     }
 
     /// Reports whether the call was cancelled: the user aborted, the call timed out, or the
-    /// extension is shutting down. For handlers that poll.
+    /// extension is shutting down. Use it in handlers that poll.
     pub fn is_cancelled(&self) -> bool {
         self.cancelled.get().is_some()
     }

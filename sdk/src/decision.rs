@@ -1,4 +1,4 @@
-//! Decisions of interceptors.
+//! Interceptor decisions.
 
 use std::{fmt::Display, marker::PhantomData};
 
@@ -102,7 +102,7 @@ intercepted! {
     BeforeAgentStart;
 }
 
-/// Names the field of the response that holds the replacement for each event.
+/// Specifies which field of the response contains the replacement for each event.
 macro_rules! rewrites {
     ($( $Event:ty => $field:ident: $To:ty; )*) => {
         $(
@@ -156,8 +156,8 @@ impl<Event: Blocks> Decision<Event> {
 
 impl<Event: Rewrites> Decision<Event> {
     /// Replaces part of the event: the arguments of a tool call, the text of a message, the content
-    /// of a result, or the system prompt of a session. For an assistant message, `""` is not a
-    /// rewrite.
+    /// of a result, or the system prompt of a session. For a message, `""` means that the text is
+    /// unchanged.
     pub fn rewrite(to: impl Into<Event::To>) -> Self {
         let mut decision = Self::allow();
         Event::rewrite(&mut decision.response, to.into());
@@ -165,7 +165,8 @@ impl<Event: Rewrites> Decision<Event> {
     }
 }
 
-/// An error blocks. [`BeforeAgentStart`] cannot be blocked, so the host ignores the error.
+/// An error blocks the event. [`BeforeAgentStart`] cannot be blocked, so the host ignores the
+/// error.
 impl<Event, E: Display> From<Result<Decision<Event>, E>> for Decision<Event> {
     fn from(result: Result<Decision<Event>, E>) -> Self {
         result.unwrap_or_else(|error| Self::blocked(&error))

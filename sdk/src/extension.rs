@@ -27,7 +27,7 @@ use crate::{
 #[derive(Debug)]
 pub enum BeforeRun {}
 
-/// An extension in [`on_hello`](Extension::on_hello): registrations can be added, nothing else.
+/// An extension in [`on_hello`](Extension::on_hello): it can only add registrations.
 #[derive(Debug)]
 pub enum OnHello {}
 
@@ -36,11 +36,11 @@ type OnHelloHandler = Box<dyn FnOnce(&HelloAck, Extension<OnHello>) -> Extension
 /// An extension: its name, what it registers, and the handlers.
 ///
 /// Handlers are plain or async closures that receive the request and a [`Context`]. Each request
-/// has its own thread, so a handler can block, and a guard can answer while a tool runs. Events are
-/// handled one at a time, in order, and so are the keys of a panel. Every request gets exactly one
-/// reply: a panic or an `Err` becomes an error result, or a block from a guard.
+/// has its own thread, so a handler can block, and a guard can answer while a tool is running.
+/// Events are handled one at a time, in order, and so are the keys of a panel. Every request gets
+/// exactly one reply: a panic or an `Err` becomes an error result, or a block from a guard.
 ///
-/// An invalid or duplicate name panics at the call that registers it.
+/// Registering an invalid or duplicate name panics.
 ///
 /// [`run`](Extension::run) consumes the extension, so that nothing can be registered too late:
 ///
@@ -64,7 +64,8 @@ impl Extension {
         Self::with(name.into(), version.into(), Offers::default())
     }
 
-    /// Registers more, depending on the host. Called once, before the first request.
+    /// Adds registrations that depend on the host. The handler is called once, before the first
+    /// request.
     ///
     /// ```
     /// use zot_sdk::{Extension, Reply};
@@ -154,7 +155,8 @@ impl<Stage> Extension<Stage> {
         }
     }
 
-    /// Registers the slash command `/name`. The handler receives what the user typed after it.
+    /// Registers the slash command `/name`. The handler receives the text that the user typed after
+    /// the name.
     #[must_use]
     #[track_caller]
     pub fn command<R, W>(
@@ -331,8 +333,8 @@ impl<Stage> Extension<Stage> {
 /// Defines one method per event that can be intercepted.
 macro_rules! intercepts {
     ($( $(#[$doc:meta])* $method:ident($Payload:ident) of $Variant:ident; )*) => {
-        /// Interceptors, which decide before something happens. Each event has at most one. The
-        /// answer is due within 5 s.
+        /// Interceptors, which are asked before an event happens. Each event has at most one
+        /// interceptor, which must answer within 5 s.
         impl<Stage> Extension<Stage> {
             $(
                 $(#[$doc])*

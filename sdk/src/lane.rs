@@ -43,7 +43,10 @@ impl Lane {
         let Some(sender) = &*sender else { return };
         let job: Job = (self.requests.work(), Box::new(job));
         if let Err(TrySendError::Full(_)) = sender.try_send(job) {
-            eprintln!("{}: queue full ({WAITING}), dropping one", self.name);
+            eprintln!(
+                "{}: queue full ({WAITING} entries), dropping one",
+                self.name
+            );
         }
     }
 

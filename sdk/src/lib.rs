@@ -16,14 +16,14 @@
 //! [`run`](Extension::run) answers requests until the host shuts it down. There is no async
 //! runtime: every request gets its own thread, which also runs async handlers.
 //!
-//! An `extension.json` next to the program says how to start it and, in `permissions`, what it may
-//! access:
+//! An `extension.json` next to the program specifies how to start it and, in `permissions`, what it
+//! can access:
 //!
 //! ```json
 //! {"name": "hello", "version": "1.0.0", "exec": "bin/hello", "permissions": {}}
 //! ```
 //!
-//! # What to offer
+//! # What to register
 //!
 //! * [`Extension::command`]: a slash command for the user, which answers with a [`Reply`].
 //! * [`Extension::tool`]: a tool for the model with typed arguments. It returns a [`ToolOutput`].
@@ -32,7 +32,7 @@
 //! * [`Extension::panel`]: a few lines on the screen, and the keys pressed there.
 //! * [`Extension::on_hello`]: more of these, depending on the host.
 //!
-//! # What goes wrong
+//! # Errors and panics
 //!
 //! A handler that panics still answers: a command or tool with an error, a guard by blocking. This
 //! does not work if the program is built with `panic = "abort"`. Printed output goes to the log,

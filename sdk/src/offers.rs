@@ -1,4 +1,4 @@
-//! The registrations of an extension and their handlers.
+//! An extension's registrations and their handlers.
 
 use std::{
     collections::{BTreeMap, HashMap},
@@ -21,7 +21,7 @@ pub(crate) type CommandHandler = Arc<dyn Fn(String, Context) -> Reply + Send + S
 pub(crate) type ToolHandler = Arc<dyn Fn(Object, ToolContext) -> ToolOutput + Send + Sync>;
 pub(crate) type EventHandler = Arc<dyn Fn(Event, Context) -> Handled + Send + Sync>;
 pub(crate) type PanelHandler = Arc<dyn Fn(PanelEvent, Context) -> Handled + Send + Sync>;
-/// Returns `None` for an event of another kind, which a host does not send.
+/// Returns `None` for an event of another kind, which a host never sends.
 pub(crate) type InterceptHandler =
     Arc<dyn Fn(Id, Intercept, Context) -> Option<EventInterceptResponse> + Send + Sync>;
 
@@ -35,9 +35,9 @@ pub enum PanelEvent {
     Text(String),
     /// The size of the panel. Sent once after it was opened, and after each change.
     Resize {
-        /// Columns of the body.
+        /// The number of columns in the body.
         width: u32,
-        /// Visible lines of the body.
+        /// The number of visible lines in the body.
         height: u32,
     },
     /// The user closed the panel.
@@ -137,7 +137,7 @@ impl Offers {
     }
 }
 
-/// Omits an empty description.
+/// Returns `None` for an empty description.
 pub(crate) fn non_empty(text: &str) -> Option<String> {
     (!text.is_empty()).then(|| text.to_owned())
 }

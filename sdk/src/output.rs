@@ -1,4 +1,4 @@
-//! Results of tools.
+//! Tool results.
 
 use std::fmt::Display;
 

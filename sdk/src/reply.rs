@@ -1,10 +1,10 @@
-//! Replies of slash commands.
+//! Replies to slash commands.
 
 use std::fmt::Display;
 
 use zot_protocol::{Action, CommandResponse, Id, Panel};
 
-/// The reply of a slash command: exactly one action.
+/// The reply to a slash command: exactly one action.
 ///
 /// A handler can also return `()`, which becomes [`Reply::noop`], or a `Result`, whose error
 /// becomes [`Reply::error`].
@@ -73,8 +73,8 @@ impl Reply {
         Self::new(Action::Noop)
     }
 
-    /// Opens a panel. Its keys go to the handler registered with
-    /// [`Extension::panel`](crate::Extension::panel) for its id.
+    /// Opens a panel. Key presses go to the handler registered with
+    /// [`Extension::panel`](crate::Extension::panel) for the panel's id.
     pub fn open_panel(panel: Panel) -> Self {
         let mut reply = Self::new(Action::OpenPanel);
         reply.response.open_panel = Some(panel);

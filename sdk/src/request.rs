@@ -109,7 +109,7 @@ impl Requests {
     }
 }
 
-/// While this guard exists, shutdown waits, up to its deadline.
+/// Shutdown waits while this guard exists, up to its deadline.
 pub(crate) struct Working(Arc<Requests>);
 
 impl Drop for Working {

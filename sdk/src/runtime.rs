@@ -32,7 +32,7 @@ const GRACE: Duration = Duration::from_secs(1);
 /// Time for the host to read the last frames.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
 
-/// Registers more after `hello_ack`.
+/// Adds registrations after `hello_ack`.
 pub(crate) type OnHelloAck = Box<dyn FnOnce(&HelloAck, Offers) -> Offers + Send>;
 
 /// An extension that has sent `hello`.
@@ -160,7 +160,7 @@ impl Runtime {
         }
     }
 
-    /// Handles an invalid line. A request still gets an answer.
+    /// Handles an invalid line. If it is a request, it is still answered.
     fn refuse(&self, line: &[u8], error: &serde_json::Error) {
         eprintln!("invalid frame: {error}");
         let Ok(value) = serde_json::from_slice::<Value>(line) else {
@@ -238,7 +238,7 @@ impl Runtime {
         let key = InterceptName::from(name.as_str());
         let handler = self.offers.intercepts.get(&key).cloned();
         spawn(&name.clone(), request, move |request| {
-            // This event is not intercepted here.
+            // The extension does not intercept this event.
             let allow = EventInterceptResponse::new(id.clone());
             let Some(handler) = handler else {
                 return request.reply(allow);
@@ -246,7 +246,7 @@ impl Runtime {
             match caught(|| handler(id, event, context)) {
                 Ok(decision) => request.reply(decision.unwrap_or(allow)),
                 Err(panic) => {
-                    request.fail(format!("the interceptor of `{name}` panicked: {panic}"));
+                    request.fail(format!("the interceptor for `{name}` panicked: {panic}"));
                 }
             }
         });

@@ -38,7 +38,7 @@ use zot_protocol::{
 
 use crate::{Extension, output::ToolOutput, text_of};
 
-/// Timeout for everything. Only a hang reaches it.
+/// Timeout for every wait. It only expires if something hangs.
 const HANG: Duration = Duration::from_secs(30);
 
 type AnswerCall = Box<dyn Fn(&zot_protocol::CallTool) -> ToolOutput + Send>;
@@ -91,7 +91,8 @@ impl TestHost {
             line: Vec::new(),
         };
         let running = thread::spawn(move || {
-            // Its clone of the input would keep the extension from reaching the end of input.
+            // Keep only `received`: the clone of `input` in `output` would keep the extension from
+            // reaching the end of its input.
             let ended = Arc::clone(&output.received);
             let input = BufReader::new(Input::new(lines));
             extension.start(output).run(input);
@@ -147,7 +148,7 @@ impl TestHost {
             .collect()
     }
 
-    /// Waits for a frame that `pick` accepts, including earlier frames.
+    /// Waits for a frame that `pick` accepts. Frames that arrived earlier are considered too.
     pub fn wait_for<T>(&self, pick: impl Fn(&FromExtension) -> Option<T>) -> T {
         let deadline = Instant::now() + HANG;
         let mut state = self.received.state.lock();
@@ -177,7 +178,8 @@ impl TestHost {
     pub fn send(&self, frame: impl Into<FromHost>) {
         let line = serde_json::to_vec(&frame.into()).expect("a frame serialises to JSON");
         if let Some(input) = &self.input {
-            // If the extension has exited, the missing answer will show it.
+            // Ignore the error: if the extension has exited, the test fails when the answer does
+            // not arrive.
             let _ = input.send([line, b"\n".to_vec()].concat());
         }
     }
@@ -187,7 +189,7 @@ impl TestHost {
         Id::from(format!("{kind}-{number}"))
     }
 
-    /// Runs a command.
+    /// Runs a command and returns its response.
     pub fn command(&self, name: &str, args: &str) -> CommandResponse {
         let id = self.id("command");
         self.send(CommandInvoked::new(id.clone(), name, args));
@@ -197,7 +199,7 @@ impl TestHost {
         })
     }
 
-    /// Calls a tool, with its arguments as JSON, and waits for its result.
+    /// Calls a tool with arguments in JSON and waits for its result.
     pub fn tool(&self, name: &str, args: &str) -> TestResult {
         self.result(&self.begin_tool(name, args))
     }
@@ -330,7 +332,7 @@ impl std::fmt::Debug for TestHost {
 pub struct TestResult(ToolResult);
 
 impl TestResult {
-    /// Returns its text blocks, joined with newlines.
+    /// Returns the result's text blocks, joined with newlines.
     pub fn text(&self) -> String {
         text_of(&self.content)
     }

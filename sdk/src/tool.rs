@@ -1,4 +1,4 @@
-//! Registration of tools: name, options, and the schema of the arguments.
+//! Tool registration: name, options, and the schema of the arguments.
 
 use std::borrow::Cow;
 
@@ -39,7 +39,7 @@ pub struct ToolOptions {
 }
 
 impl ToolOptions {
-    /// Creates options for a tool. The name has 1 to 64 letters, digits, `_` and `-`.
+    /// Creates options for a tool. The name consists of 1 to 64 letters, digits, `_` and `-`.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),

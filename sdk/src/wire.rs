@@ -16,7 +16,7 @@ pub(crate) enum Unsent {
     Closed,
 }
 
-/// The output of frames.
+/// The output that frames are written to.
 pub(crate) struct Wire(Mutex<Out>);
 
 struct Out {
@@ -39,7 +39,8 @@ impl Wire {
         self.send_all(&[frame.into()])
     }
 
-    /// Writes several frames at once. Drops them if one is about a panel that is not open.
+    /// Writes several frames in one write. Drops all of them if one refers to a panel that is not
+    /// open.
     pub(crate) fn send_all(&self, frames: &[FromExtension]) -> Result<(), Unsent> {
         let lines = lines(frames)?;
         let mut out = self.0.lock();
@@ -64,9 +65,9 @@ impl Wire {
 }
 
 impl Out {
-    /// Records what a frame opens or closes. Returns false for a frame about a panel that is not
-    /// open: a tool may redraw its panel without knowing whether it is open, and a key may cross
-    /// the close on the wire.
+    /// Records which panel a frame opens or closes. Returns false for a frame that refers to a
+    /// panel that is not open: a tool may redraw its panel without knowing whether it is open, and
+    /// a key press may still arrive after the panel was closed.
     fn passes(&mut self, frame: &FromExtension) -> bool {
         let opened = match frame {
             FromExtension::OpenPanel(open) => Some(&open.panel),
@@ -123,7 +124,7 @@ pub(crate) mod tests {
 
     use super::*;
 
-    /// An output that keeps what was written.
+    /// An output that records everything written to it.
     #[derive(Clone, Default)]
     pub(crate) struct Written(Arc<Mutex<Vec<u8>>>);
 

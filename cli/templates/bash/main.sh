@@ -59,7 +59,7 @@ on_tool() {
 cat >&3 <<'FRAMES'
 {"type":"hello","name":"{{name}}","version":"0.1.0","capabilities":["commands","tools"]}
 {"type":"register_command","name":"{{command}}","description":"Greet someone"}
-{"type":"register_tool","name":"{{tool}}","description":"Counts the words in a text.","schema":{"type":"object","properties":{"text":{"type":"string","description":"The text."}},"required":["text"]}}
+{"type":"register_tool","name":"{{tool}}","description":"Counts the words in the given text.","schema":{"type":"object","properties":{"text":{"type":"string","description":"The text."}},"required":["text"]}}
 {"type":"ready"}
 FRAMES
 

@@ -4,8 +4,8 @@
 //! cargo run -p zot-example-embed -- demo "what does this project do?"
 //! ```
 //!
-//! The first argument is the provider, whose API key is found as `zot` finds it. Ctrl-C aborts the
-//! turn.
+//! The first argument is the provider. Its API key is looked up in the same places as by `zot`.
+//! Ctrl-C aborts the turn.
 
 use std::{
     env,

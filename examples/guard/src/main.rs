@@ -1,7 +1,7 @@
 //! Blocks shell commands that cannot be undone and says why, so that the model can find another
 //! way.
 //!
-//! Its manifest says `on_failure: block`, so no tool runs while the guard is not running.
+//! Its manifest sets `on_failure: block`, so no tool runs while the guard is not running.
 
 mod rules;
 
@@ -36,7 +36,7 @@ fn extension() -> Extension {
                     blocked.fetch_add(1, Ordering::Relaxed);
                     ctx.notify(NoteLevel::Warn, format!("blocked, {why}: {command}"));
                     Decision::block(format!(
-                        "guard: blocked, {why}. Find a way that can be undone, or ask the user to do it."
+                        "guard: blocked, {why}. Use a command that can be undone, or ask the user to run it."
                     ))
                 }
             }

@@ -40,7 +40,7 @@ fn of_words(words: &[&str]) -> Option<&'static str> {
         "rm" if (has_flag('r', "--recursive") || has_flag('R', "--recursive"))
             && args.iter().any(|arg| is_vital(arg)) =>
         {
-            Some("it deletes a whole tree")
+            Some("it deletes a whole directory tree")
         }
         "mkfs" | "wipefs" | "fdisk" | "parted" | "shred" => Some("it overwrites a disk"),
         program if program.starts_with("mkfs.") => Some("it overwrites a disk"),
@@ -55,7 +55,7 @@ fn of_words(words: &[&str]) -> Option<&'static str> {
         "chmod" | "chown"
             if has_flag('R', "--recursive") && args.iter().any(|arg| is_vital(arg)) =>
         {
-            Some("it changes the permissions of a whole tree")
+            Some("it changes the permissions of a whole directory tree")
         }
         "shutdown" | "reboot" | "halt" | "poweroff" => Some("it stops the machine"),
         _ => None,

@@ -1,6 +1,6 @@
 //! Redacts secrets in messages to the user and in tool results for the model.
 //!
-//! Its manifest says `on_failure: block`, so nothing passes while the redactor is not running.
+//! Its manifest sets `on_failure: block`, so nothing passes while the redactor is not running.
 
 mod secrets;
 

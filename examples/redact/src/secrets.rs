@@ -1,8 +1,8 @@
-//! Patterns of secrets.
+//! Patterns for secrets.
 
 const REDACTED: &str = "[redacted]";
 
-/// Prefixes of well-known services' keys, and the minimum length of the rest.
+/// Key prefixes of well-known services, and the minimum length of the rest of the key.
 const PREFIXES: [(&str, usize); 12] = [
     ("sk-ant-", 16),
     ("sk-proj-", 16),
@@ -21,7 +21,7 @@ const PREFIXES: [(&str, usize); 12] = [
 /// Parts of variable names that indicate a secret.
 const NAMES: [&str; 6] = ["key", "token", "secret", "password", "passwd", "credential"];
 
-/// Redacts secrets in a text. Returns `None` if it contains none.
+/// Redacts secrets in the text. Returns `None` if it contains none.
 pub(crate) fn redacted(text: &str) -> Option<String> {
     let mut lines = Vec::new();
     let mut in_key = false;

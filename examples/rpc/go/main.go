@@ -1,7 +1,7 @@
 // Drives `zot rpc` from Go: sends a prompt and prints the text as it streams. Needs only the
 // standard library.
 //
-//	go run . "what does this project do?" [FLAGS OF zot rpc...]
+//	go run . "what does this project do?" [FLAGS...]
 //
 // Ctrl-C aborts the turn. If a command fails, the exit code is 1.
 package main
@@ -49,7 +49,7 @@ func run(message string, flags []string) (bool, error) {
 	}
 	zot := exec.Command(program, append([]string{"rpc"}, flags...)...)
 	zot.Stderr = os.Stderr
-	// So that Ctrl-C reaches only us and we can send `abort`.
+	// Run zot in its own process group, so that Ctrl-C reaches only us and we can send `abort`.
 	zot.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	stdin, err := zot.StdinPipe()
 	if err != nil {

@@ -1,7 +1,7 @@
 #!/usr/bin/env node
 // Drives `zot rpc` from Node: sends a prompt and prints the text as it streams. Needs only Node 20.
 //
-//   ./client.mjs "what does this project do?" [FLAGS OF zot rpc...]
+//   ./client.mjs "what does this project do?" [FLAGS...]
 //
 // Ctrl-C aborts the turn. If a command fails, the exit code is 1.
 import { spawn } from "node:child_process";
@@ -16,7 +16,7 @@ if (message === undefined) {
 
 const zot = spawn(process.env.ZOT ?? "zot", ["rpc", ...flags], {
   stdio: ["pipe", "pipe", "inherit"],
-  // So that Ctrl-C reaches only us and we can send `abort`.
+  // Run zot in its own process group, so that Ctrl-C reaches only us and we can send `abort`.
   detached: true,
 });
 const ended = once(zot, "close");

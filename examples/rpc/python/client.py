@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Drives `zot rpc` from Python: sends a prompt and prints the text as it streams. Needs only Python.
 
-    ./client.py "what does this project do?" [FLAGS OF zot rpc...]
+    ./client.py "what does this project do?" [FLAGS...]
 
 Ctrl-C aborts the turn. If a command fails, the exit code is 1.
 """
@@ -22,7 +22,7 @@ class Zot:
             [program, "rpc", *flags],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
-            # So that Ctrl-C reaches only us and we can send `abort`.
+            # Run zot in its own session, so that Ctrl-C reaches only us and we can send `abort`.
             start_new_session=True,
         )
 

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Drives `zot rpc` from a shell: sends a prompt and prints the text as it streams. Needs jq.
 #
-#   ./client.sh "what does this project do?" [FLAGS OF zot rpc...]
+#   ./client.sh "what does this project do?" [FLAGS...]
 #
 # Ctrl-C aborts the turn. If a command fails, the exit code is 1.
 set -uo pipefail
@@ -57,7 +57,7 @@ while true; do
   esac
 done
 echo
-# Nothing more to send. Keep reading, so that zot does not wait for us.
+# There is nothing more to send. Keep reading, so that zot does not wait for us.
 exec {to}>&-
 cat <&"$from" >/dev/null
 wait "$pid" || failed=1

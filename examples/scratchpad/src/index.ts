@@ -61,7 +61,7 @@ const title = { type: "string", description: "The note's title." };
 say({
   type: "register_tool",
   name: "pad_write",
-  description: "Writes a note that persists across sessions. An empty text removes it.",
+  description: "Writes a note that persists across sessions. An empty text removes the note.",
   schema: {
     type: "object",
     properties: { title: { ...title, minLength: 1 }, text: { type: "string", description: "The whole note." } },

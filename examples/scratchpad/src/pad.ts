@@ -18,7 +18,7 @@ export class Pad {
     this.#notes = new Map(Object.entries(JSON.parse(text) as Record<string, string>));
   }
 
-  /** Writes a note. An empty text removes it. */
+  /** Writes a note. An empty text removes the note. */
   write(title: string, text: string): string {
     if (text === "") this.#notes.delete(title);
     else this.#notes.set(title, text);
@@ -28,7 +28,7 @@ export class Pad {
     return text === "" ? `removed: ${title}` : `written: ${title}`;
   }
 
-  /** Returns one note, or the list of titles without a title. */
+  /** Returns the note with this title, or the list of titles if `title` is empty. */
   read(title: string): string {
     if (title === "") return [...this.#notes.keys()].join("\n") || "no notes";
     const text = this.#notes.get(title);

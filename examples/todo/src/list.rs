@@ -50,7 +50,7 @@ impl List {
     pub(crate) fn item(&mut self, number: usize) -> Result<&mut Item, String> {
         let count = self.items.len();
         let item = number.checked_sub(1).and_then(|at| self.items.get_mut(at));
-        item.ok_or_else(|| format!("no item {number}; the list has {count}"))
+        item.ok_or_else(|| format!("no item {number} in a list of {count}"))
     }
 
     pub(crate) fn remove(&mut self, number: usize) -> Result<(), String> {

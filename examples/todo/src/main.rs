@@ -103,7 +103,7 @@ fn extension() -> Extension {
             move |change: Change, ctx| {
                 let mut todo = open(&by_tool, &ctx)?;
                 let answer = todo.change(&change)?;
-                // If the panel is open, the user sees the change at once.
+                // If the panel is open, the user sees the change immediately.
                 ctx.render(&todo.view.panel(&todo.list));
                 Ok::<_, String>(answer)
             },

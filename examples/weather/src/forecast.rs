@@ -105,7 +105,7 @@ fn get<T: DeserializeOwned>(url: &str, query: &[(&str, &str)]) -> Result<T, Stri
         .map_err(|error| format!("unexpected answer from the weather service: {error}"))
 }
 
-/// Describes a weather code of the World Meteorological Organization.
+/// Describes a weather code as defined by the World Meteorological Organization (WMO).
 fn sky(code: u8) -> &'static str {
     match code {
         0 => "clear sky",

@@ -1,4 +1,4 @@
-//! Restricts what a process and its descendants may access. The kernel enforces it.
+//! Restricts what a process and its descendants may access. The kernel enforces the restrictions.
 
 use std::ffi::OsString;
 use std::io;
@@ -39,8 +39,8 @@ pub use support::{Enforced, Support};
 ///
 /// # Guarantees
 ///
-/// On Linux, where [`Support::probe`] says so, a confined process and all its descendants,
-/// including daemons and processes that run as root, cannot:
+/// On Linux, as far as [`Support::probe`] reports support, a confined process and all its
+/// descendants, including daemons and processes that run as root, cannot:
 ///
 /// - read, list or execute a file or directory that was not granted, by any name: a link, `..`,
 ///   `/proc/self/root`. A denied call fails with EACCES or EPERM;
@@ -55,12 +55,12 @@ pub use support::{Enforced, Support};
 ///   file system without them;
 /// - survive the death of this program by changing its parent-death signal (see the exception
 ///   below);
-/// - signal or trace a process outside its own tree, above all this program, read its environment,
+/// - signal or trace a process outside its own tree, including this program, read its environment,
 ///   memory or descriptors, or change its limits;
 /// - connect to an abstract Unix socket outside its tree, even with [`Net::All`];
 /// - use `io_uring`, the user's kernel keyrings, System V or POSIX shared memory and queues, `bpf`,
 ///   kernel modules and similar: EPERM;
-/// - gain rights through a setuid program, mount anything, or escape through a user namespace;
+/// - gain privileges through a setuid program, mount anything, or escape through a user namespace;
 /// - use a descriptor of this program other than its three pipes, or this program's terminal.
 ///
 /// # What is always granted
@@ -70,16 +70,16 @@ pub use support::{Enforced, Support};
 /// `shadow`, `sudoers`, `ssh` or private keys; `/dev/null` and similar devices; `/proc`; and in
 /// `/sys` the processors, control groups and huge pages.
 ///
-/// A program outside these directories gets access to its own file. If it is in a directory of the
-/// child's `PATH`, or in an installation that such a directory belongs to, it also gets its
-/// installation. For `…/bin/x` with a `…/lib` beside it, that is `bin`, `lib`, `libexec`, `include`
-/// and `pyvenv.cfg` of `…`; for `…/shims/x`, it is all of `…` (pyenv, rbenv, asdf). It is never a
-/// home directory or `/`, and never the rest of `…`: `~/.local` and `~/.cargo` keep data and
-/// credentials beside their programs.
+/// A program outside these directories is granted access to its own file. If it is in a directory
+/// on the child's `PATH`, or in an installation that such a directory belongs to, it is also
+/// granted its installation. For `…/bin/x` with a `…/lib` beside it, that is `bin`, `lib`,
+/// `libexec`, `include` and `pyvenv.cfg` of `…`; for `…/shims/x`, it is all of `…` (pyenv, rbenv,
+/// asdf). An installation is never a home directory or `/`, and never the rest of `…`: `~/.local`
+/// and `~/.cargo` keep data and credentials beside their programs.
 ///
 /// The first line of a script grants nothing, and neither does a link. The interpreter and the
-/// target of a link must be in a directory named above, on `PATH` (also through `env`), or in what
-/// is granted. Otherwise the start fails with
+/// target of a link must be in a directory listed above, on `PATH` (also through `env`), or in a
+/// granted path. Otherwise the start fails with
 /// [`SpawnError::Undeclared`](crate::SpawnError::Undeclared). The targets of a program on `PATH`
 /// are granted like that program, unless the confined process may write there.
 ///
@@ -94,7 +94,7 @@ pub use support::{Enforced, Support};
 /// - *Other processes.* `/proc` shows their names and command lines, as `ps` does. Their priorities
 ///   and CPU affinity can be changed.
 /// - *Unix sockets with [`Net::All`].* A process with full network access can connect to any
-///   service that listens in the file system: Docker, D-Bus, an agent that holds keys.
+///   service that listens in the file system: Docker, D-Bus, an SSH agent.
 /// - *Its own children, and root.* When this program is killed, the kernel kills the process that
 ///   it started, but not that process's children. It also does not kill a process that runs as root
 ///   and has changed its user, because the kernel then clears the parent-death signal.
@@ -103,11 +103,11 @@ pub use support::{Enforced, Support};
 /// - *Load.* CPU, memory, disk and the number of processes are not limited.
 /// - *Bugs* in the kernel and in hardware.
 /// - *32-bit and x32 programs* do not run under a confinement on a 64-bit kernel. As root, a
-///   confined process keeps its rights over its own files and users, and no other privilege.
+///   confined process keeps the privileges that concern its own files and users, but no others.
 ///
-/// A kernel that supports less (see [`Enforced`]) still applies what it supports.
-/// [`Confinement::enforced`] says what that is; a strict caller checks it before it starts
-/// anything. On systems other than Linux, nothing is enforced.
+/// A kernel that supports only some of this (see [`Enforced`]) still enforces what it supports.
+/// [`Confinement::enforced`] reports what that is; a strict caller should check it before starting
+/// a process. On systems other than Linux, nothing is enforced.
 #[derive(Debug, Clone)]
 pub struct Confinement {
     support: Support,
@@ -150,16 +150,17 @@ pub enum Net {
     /// No socket at all.
     #[default]
     None,
-    /// TCP connections to these ports of any address, but no listening.
+    /// TCP connections to these ports on any address, but no listening.
     Ports(Vec<u16>),
     /// Everything, including Unix sockets in the file system.
     All,
 }
 
 impl Confinement {
-    /// Grants only [what is always granted](Self#what-is-always-granted). `support` is what the
-    /// kernel is assumed to enforce, normally [`Support::probe`]; if it claims more than the kernel
-    /// has, the start fails.
+    /// Creates a confinement that grants only [what is always
+    /// granted](Self#what-is-always-granted). `support` describes what the kernel can enforce and
+    /// is normally [`Support::probe`]. If it claims more than the kernel supports, starting the
+    /// process fails.
     pub fn new(support: Support) -> Self {
         Self {
             support,
@@ -182,8 +183,8 @@ impl Confinement {
     }
 
     /// Like [`read`](Self::read), for the relative path `rest` in `folder`. A link that leads out
-    /// of `folder` is not followed, and the path counts as missing. For directories whose content
-    /// is not trusted.
+    /// of `folder` is not followed, and the path counts as missing. Use it for directories whose
+    /// content is not trusted.
     #[must_use]
     pub fn read_beneath(mut self, folder: impl Into<PathBuf>, rest: impl AsRef<Path>) -> Self {
         self.read
@@ -191,8 +192,9 @@ impl Confinement {
         self
     }
 
-    /// Grants read and write access to a file; or to a directory and everything in it, including
-    /// the right to execute, create, rename and remove. Otherwise like [`read`](Self::read).
+    /// Grants read and write access to a file, or to a directory and everything in it. For a
+    /// directory, this includes executing, creating, renaming and removing files. Otherwise like
+    /// [`read`](Self::read).
     #[must_use]
     pub fn write(mut self, path: impl Into<PathBuf>) -> Self {
         self.write.push(Granted::anywhere(path.into()));
@@ -214,7 +216,7 @@ impl Confinement {
         self
     }
 
-    /// Returns which parts of this the kernel enforces.
+    /// Returns which parts of this confinement the kernel enforces.
     pub fn enforced(&self) -> Enforced {
         self.support.enforces(&self.net)
     }
@@ -239,11 +241,11 @@ impl From<Undeclared> for BuildError {
     }
 }
 
-/// A program that the started one refers to but that is not granted.
+/// A program that the started program refers to but that is not granted.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Undeclared {
-    /// The script whose first line names it, and the name there; `None` if the started program is a
-    /// link.
+    /// The script whose first line refers to the program, and the name used there; `None` if the
+    /// started program is a link.
     pub(crate) by: Option<(PathBuf, OsString)>,
     /// What needs to be granted: the file, or its installation.
     pub(crate) needed: PathBuf,

@@ -11,14 +11,14 @@ use crate::table::{Scanner, Table};
 use crate::tree::{Descendant, Tree};
 
 /// How long to wait for the kernel to carry out SIGKILL. Only a process in an uninterruptible
-/// sleep, or one of another user, takes longer.
+/// sleep, or another user's process, takes longer.
 const AFTER_KILL: Duration = Duration::from_secs(1);
 
 /// How long to search for processes while a tree is being stopped. Only a runaway tree keeps
 /// producing new ones: its known processes are killed, and the search starts again.
 const STOPPING: Duration = Duration::from_secs(1);
 
-/// The same limit for more processes than can be held at a time.
+/// The same limit for a tree that has more processes than pidfds can be opened for at a time.
 const MANY: Duration = Duration::from_secs(10);
 
 /// How a tree was stopped.
@@ -66,7 +66,7 @@ impl Ending {
         }
     }
 
-    /// Sends SIGTERM to all. Returns whether all exited before the deadline.
+    /// Sends SIGTERM to all processes. Returns whether all of them exited before the deadline.
     async fn terminate(&mut self, deadline: &mut Deadline) -> bool {
         let mut signalled = false;
         loop {
@@ -99,7 +99,7 @@ impl Ending {
         }
     }
 
-    /// Sends SIGKILL to all. Returns whether there were any.
+    /// Sends SIGKILL to all processes. Returns whether there were any.
     async fn kill(&mut self) -> bool {
         let mut forced = false;
         let start = Instant::now();
@@ -115,7 +115,7 @@ impl Ending {
             if gone.is_err() || self.is_settled().await {
                 return forced;
             }
-            // Processes that could not be held before are next, which may take a few rounds.
+            // Next come the processes for which no pidfd was available. This may take a few rounds.
             let until = if self.tree.is_short() {
                 start + MANY
             } else {
@@ -127,7 +127,8 @@ impl Ending {
         }
     }
 
-    /// Stops unknown processes. Returns whether there were none, and none are expected.
+    /// Sends SIGSTOP to newly found processes. Returns whether there were none and no more are
+    /// expected.
     async fn stop(&mut self) -> bool {
         let table = self.table().await;
         let found = self.tree.search(&table);
@@ -145,7 +146,7 @@ impl Ending {
 
     async fn table(&self) -> Arc<Table> {
         if self.lacks_pidfd {
-            // Its entries could not be held.
+            // Without pidfds, the processes in the table could not be signalled safely.
             Arc::default()
         } else {
             self.scanner.table().await

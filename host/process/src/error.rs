@@ -69,7 +69,7 @@ pub enum SpawnError {
         source: io::Error,
     },
     /// The path, an argument or a variable contains a NUL byte.
-    #[error("a NUL byte in the path, an argument or the environment of `{}`", program.display().to_string().escape_debug())]
+    #[error("the path, an argument or the environment of `{}` contains a NUL byte", program.display().to_string().escape_debug())]
     NulByte {
         /// The program.
         program: PathBuf,
@@ -83,7 +83,7 @@ pub enum SpawnError {
         source: io::Error,
     },
     /// The program, or a file needed to load it, is not executable under its own confinement.
-    #[error("`{}` needs a file to start that its permissions do not grant", program.display())]
+    #[error("`{}` cannot start without a file that its permissions do not grant", program.display())]
     NotGranted {
         /// The program.
         program: PathBuf,

@@ -18,7 +18,7 @@ pub(crate) use fork::launch;
 #[cfg(target_os = "linux")]
 pub(crate) use vfork::launch;
 
-/// A process that executes its program. The caller must reap it.
+/// A process that is executing its program. The caller must reap it.
 pub(crate) struct Launched {
     pub(crate) pid: Pid,
     pub(crate) stdin: Option<ChildStdin>,

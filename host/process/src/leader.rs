@@ -35,13 +35,13 @@ impl Group {
         self.id.as_raw_pid()
     }
 
-    /// Reports whether the leader, running or a zombie, still holds its id.
+    /// Reports whether the leader, running or a zombie, still occupies its id.
     pub(crate) fn has_leader(&self) -> bool {
         self.reaped.get().is_none()
     }
 
-    /// Signals the whole group, and its leader if that moved to another group. Returns `false` if
-    /// that is unsafe, because the leader has been reaped.
+    /// Signals the whole group, and its leader if it has moved to another group. Returns `false` if
+    /// that is unsafe because the leader has been reaped.
     pub(crate) fn signal(&self, signal: Signal) -> bool {
         if !self.has_leader() {
             return false;
@@ -82,7 +82,7 @@ enum Watch {
 }
 
 impl Leader {
-    /// Holds a child of this process that has not been reaped.
+    /// Starts watching a child of this process that has not been reaped.
     pub(crate) fn hold(id: Pid) -> io::Result<Self> {
         let group = |start| Group {
             id,

@@ -1,10 +1,10 @@
 //! Starts, watches and stops process trees.
 //!
-//! For programs that run other people's programs, such as an extension host or a shell tool. It
-//! guarantees three things: the caller learns at once when a process exits, it can stop a process
-//! *and everything it started*, and no process outlives the caller. As a library, it waits only
-//! for its own children and changes no signal handlers or process-wide settings, except through
-//! [`Subreaper::enable`].
+//! It is meant for programs that run other people's programs, such as an extension host or a shell
+//! tool. It guarantees three things: the caller learns immediately when a process exits, it can
+//! stop a process *and everything it started*, and no process outlives the caller. As a library, it
+//! waits only for its own children and changes no signal handlers or process-wide settings, except
+//! through [`Subreaper::enable`].
 //!
 //! It knows nothing about the data in the pipes. It does not search `PATH`, restart processes or
 //! allocate terminals. The caller decides what a process may access ([`Confinement`]), and the
@@ -66,18 +66,18 @@
 //! # How a tree is found
 //!
 //! A process belongs to a tree if it descends from the process that was started, is in its process
-//! group, or carries one of its two marks. One mark is the environment variable
-//! `ZOT_PROCESS_TREE`. The other is a resource limit, which survives an empty environment: the
-//! hard limit of `RLIMIT_RTTIME`, normally unlimited, is set to a number close to 2^62. Children
-//! inherit both. So a grandchild that called `setsid` is found by its parents, one that lost its
-//! parents by its group, and one that lost both by its marks.
+//! group, or has one of its two marks. One mark is the environment variable `ZOT_PROCESS_TREE`. The
+//! other is a resource limit, which survives an empty environment: the hard limit of
+//! `RLIMIT_RTTIME`, normally unlimited, is set to a number close to 2^62. Children inherit both. So
+//! a grandchild that called `setsid` is found by its parents, one that lost its parents by its
+//! group, and one that lost both by its marks.
 //!
 //! A process that also lowers the limit on purpose is missed; a confined process cannot do that. A
 //! [`Subreaper`] of [all orphans](Orphans::All) still catches it when the next tree stops.
 //!
-//! Every process that is signalled individually is held by a pidfd. Before SIGKILL, all processes
-//! are stopped, and the search is repeated until it finds no new ones, because a process killed
-//! while it forks leaves an unknown child.
+//! Every process that is signalled individually is signalled through a pidfd. Before SIGKILL, all
+//! processes are stopped, and the search is repeated until it finds no new ones, because a process
+//! killed while it forks leaves an unknown child.
 //!
 //! Out of reach are processes of another user (`sudo`); a tree that forks into new sessions faster
 //! than `/proc` can be read, for which only a control group would help; and, after `kill -9` of the

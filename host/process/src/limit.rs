@@ -52,7 +52,7 @@ pub(crate) fn set(limit: Rlimit) {
     }
 }
 
-/// Returns the tree that `/proc/PID/limits` names.
+/// Returns the tree that the contents of `/proc/PID/limits` identify.
 pub(crate) fn find(limits: &str) -> Option<TreeId> {
     let line = limits
         .lines()
@@ -64,7 +64,7 @@ pub(crate) fn find(limits: &str) -> Option<TreeId> {
         .then(|| TreeId::numbered(number))
 }
 
-/// The number from which the numbers of this program's trees are subtracted.
+/// Returns the number from which the numbers of this program's trees are subtracted.
 fn base() -> Option<u64> {
     static BASE: OnceLock<Option<u64>> = OnceLock::new();
     *BASE.get_or_init(|| {

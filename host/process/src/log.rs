@@ -22,16 +22,17 @@ use tail::Tail;
 #[non_exhaustive]
 pub struct LogLimits {
     /// The maximum size of the file, in bytes. A write that would exceed it starts a new file; the
-    /// full one is kept as `NAME.1`, replacing the previous one. 1 MiB.
+    /// full one is kept as `NAME.1`, replacing the previous one. Default: 1 MiB.
     pub file: u64,
-    /// The maximum length of a line, in bytes. Longer lines are truncated and say by how much.
-    /// 8 KiB.
+    /// The maximum length of a line, in bytes. Longer lines are truncated, with a note of how many
+    /// bytes are missing. Default: 8 KiB.
     pub line: usize,
-    /// How many bytes may arrive in a burst before lines are dropped. 256 KiB.
+    /// How many bytes may arrive in a burst before lines are dropped. Default: 256 KiB.
     pub burst: u64,
-    /// How many bytes may arrive per second on average. 64 KiB.
+    /// How many bytes may arrive per second on average. Default: 64 KiB.
     pub rate: u64,
-    /// How many bytes of the end of the stream are kept in memory for [`LogFile::tail`]. 4 KiB.
+    /// How many bytes of the end of the stream are kept in memory for [`LogFile::tail`]. Default: 4
+    /// KiB.
     pub tail: usize,
 }
 
@@ -52,9 +53,9 @@ impl Default for LogLimits {
 ///
 /// - Complete lines are appended in single writes under a lock, so writers never interleave. A
 ///   writer that finds the file rotated continues in the new one.
-/// - Lines that arrive too fast are dropped, and one line says how many.
+/// - Lines that arrive too fast are dropped, and a line in the log reports how many.
 /// - A log that cannot be opened or written is not an error: lines are counted until it works
-///   again, and [`problem`](Self::problem) says what is wrong.
+///   again, and [`problem`](Self::problem) reports what is wrong.
 /// - The file is created with access for its owner only. Anything at its path that is not a
 ///   regular file, such as a symlink, is refused.
 ///
@@ -120,18 +121,18 @@ impl LogFile {
         self.inner.writer.lock().finish();
     }
 
-    /// The end of the standard error as text, to quote in error messages. Includes dropped lines,
-    /// and starts at the beginning of a line if possible.
+    /// Returns the end of the standard error as text, to quote in error messages. Includes dropped
+    /// lines, and starts at the beginning of a line if possible.
     pub fn tail(&self) -> String {
         self.inner.tail.lock().text()
     }
 
-    /// Why lines cannot be written at present.
+    /// Returns why lines cannot be written at present; `None` if they can.
     pub fn problem(&self) -> Option<String> {
         self.inner.writer.lock().appender.problem.clone()
     }
 
-    /// The path of the log.
+    /// Returns the path of the log.
     pub fn path(&self) -> &Path {
         &self.inner.path
     }

@@ -1,4 +1,4 @@
-//! A mark that every process of a tree carries: an environment variable.
+//! A mark on every process of a tree: an environment variable.
 //!
 //! A child inherits its parent's environment, so the mark also identifies a process that left its
 //! group and lost its parent. A process can clear its environment, so the mark only supplements the
@@ -9,8 +9,8 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// The variable. Its value is a list, outermost host first: a tree may contain another program
-/// that uses this crate, and its processes belong to both.
+/// The variable's name. Its value is a list, outermost host first: a tree may contain another
+/// program that uses this crate, and its processes belong to both.
 pub(crate) const VARIABLE: &str = "ZOT_PROCESS_TREE";
 
 /// A tree of this program.
@@ -29,13 +29,13 @@ impl TreeId {
         Self(number)
     }
 
-    /// Its number among the trees of this program, from 1.
+    /// Returns its number among the trees of this program, from 1.
     #[cfg(target_os = "linux")]
     pub(crate) fn number(self) -> u64 {
         self.0
     }
 
-    /// The value of the variable for the processes of this tree.
+    /// Returns the value of the variable for the processes of this tree.
     pub(crate) fn value(self) -> OsString {
         let own = self.label();
         match std::env::var(VARIABLE) {
@@ -54,7 +54,7 @@ impl TreeId {
 pub(crate) struct Marker(String);
 
 impl Marker {
-    /// Finds it in the contents of `/proc/PID/environ`.
+    /// Finds the marker in the contents of `/proc/PID/environ`.
     pub(crate) fn find(environ: &[u8]) -> Option<Self> {
         let value = environ
             .split(|&b| b == 0)
@@ -67,7 +67,7 @@ impl Marker {
         self.0.split(',').any(|part| part == label)
     }
 
-    /// The tree of this program that it names.
+    /// Returns the tree that the marker identifies, if it is one of this program's.
     pub(crate) fn tree(&self) -> Option<TreeId> {
         self.0.split(',').find_map(|part| {
             let number = part.strip_prefix(host())?.strip_prefix('-')?;

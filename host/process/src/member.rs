@@ -1,4 +1,4 @@
-//! Holds a process by a pidfd on Linux, so that it cannot be mistaken for another.
+//! Refers to a process by a pidfd on Linux, so that it cannot be mistaken for another process.
 
 #[cfg(target_os = "linux")]
 pub(crate) use linux::Member;
@@ -30,7 +30,7 @@ mod linux {
     }
 
     impl Member {
-        /// Holds a child of this process that has not been reaped.
+        /// Opens a pidfd for a child of this process that has not been reaped.
         pub(crate) fn child(pid: Pid) -> io::Result<Self> {
             let fd = pidfd_open(pid, PidfdFlags::empty())?;
             let pid = pid.as_raw_pid();
@@ -42,11 +42,12 @@ mod linux {
             })
         }
 
-        /// Holds the process of a row; `None` if it has exited and its id may be reused.
+        /// Opens a pidfd for the process of a row; `None` if it has exited and its id may be
+        /// reused.
         pub(crate) fn of(row: &Row) -> Option<Self> {
             let fd = pidfd_open(Pid::from_raw(row.pid)?, PidfdFlags::empty()).ok()?;
-            // The pidfd is open, so what is read now is the process it holds, unless that was
-            // reaped in between. The kernel reuses an id only after all others, never within one
+            // The pidfd is open, so what is read now describes its process, unless that process was
+            // reaped in between. The kernel reuses an id only after all other ids, never within one
             // tick of `start`.
             let now = Row::read(row.pid)?;
             (now.start == row.start).then_some(())?;
@@ -97,7 +98,7 @@ mod other {
 
     use crate::table::Row;
 
-    /// Processes cannot be held on this system: a tree is its group.
+    /// This system has no pidfds, so a tree is its process group.
     #[derive(Debug)]
     pub(crate) struct Member {
         pub(crate) pid: i32,

@@ -12,7 +12,8 @@ use crate::{Confined, Exit};
 
 /// A running process and its descendants.
 ///
-/// Dropping it kills the whole tree at once, without blocking: the spawner's thread does it.
+/// Dropping it kills the whole tree immediately. This does not block, because the spawner's thread
+/// does the work.
 #[derive(Debug)]
 #[must_use = "dropping it kills the process"]
 pub struct Process {
@@ -35,12 +36,14 @@ impl Process {
         })
     }
 
-    /// Its process id, which is also its group id. The id may be reused after the process exits.
+    /// Returns the process id, which is also the group id. The id may be reused after the process
+    /// exits.
     pub fn id(&self) -> u32 {
         self.control.pid
     }
 
-    /// How it was [confined](crate::Confinement); `None` if it was started without confinement.
+    /// Returns how the process was [confined](crate::Confinement); `None` if it was started without
+    /// confinement.
     pub fn confined(&self) -> Option<&Confined> {
         self.confined.as_ref()
     }
@@ -60,7 +63,7 @@ impl Process {
         self.stderr.take()
     }
 
-    /// How it exited; `None` if it is still running.
+    /// Returns how the process exited; `None` if it is still running.
     pub fn exited(&self) -> Option<Exit> {
         *self.control.exit.borrow()
     }
@@ -83,7 +86,7 @@ impl Process {
     ///
     /// Resolves when the tree is gone, at most a second after the grace period. Also stops
     /// processes left behind after the process itself has exited. Continues if the caller stops
-    /// waiting. If called again, the earlier deadline counts.
+    /// waiting. If called again, the earlier deadline applies.
     pub async fn end(&self, grace: Duration) -> Ended {
         self.control.end_by(grace);
         match self.control.ended.clone().wait_for(Option::is_some).await {
@@ -102,8 +105,8 @@ impl Process {
         self.end(Duration::ZERO).await
     }
 
-    /// The running processes of the tree, except the process itself. Empty on systems without
-    /// `/proc`.
+    /// Returns the running processes of the tree, except the process itself. Empty on systems
+    /// without `/proc`.
     pub async fn descendants(&self) -> Vec<Descendant> {
         let scanner = Arc::clone(&self.control.thread.scanner);
         let tree = Tree::new(self.control.root.clone());

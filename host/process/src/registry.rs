@@ -37,7 +37,7 @@ pub(crate) fn start<T, E>(
     Ok((Live(id), started))
 }
 
-/// The live trees. To be queried about a process table that was read earlier.
+/// The live trees. Use it only with a process table that was read earlier.
 pub(crate) struct Listed(MutexGuard<'static, Trees>);
 
 impl Listed {

@@ -54,7 +54,7 @@ impl Shebang {
     }
 }
 
-/// Reports whether this is text without an interpreter line.
+/// Reports whether the file is text without an interpreter line.
 #[cfg(target_os = "linux")]
 pub(crate) fn is_missing(script: &Path) -> bool {
     head(script).is_some_and(|head| !head.starts_with(b"#!") && !head.contains(&0))
@@ -64,7 +64,7 @@ pub(crate) fn is_missing(script: &Path) -> bool {
 fn head(script: &Path) -> Option<Vec<u8>> {
     const HEAD: usize = 256;
     let mut head = Vec::with_capacity(HEAD);
-    // A chain of scripts can name any file, such as a FIFO, which would block, or the terminal.
+    // A chain of scripts can refer to any file, such as a FIFO, which would block, or the terminal.
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY | OFlags::CLOEXEC;
     let file = File::from(openat(CWD, script, flags, Mode::empty()).ok()?);
     file.metadata().ok()?.is_file().then_some(())?;

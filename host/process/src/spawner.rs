@@ -72,8 +72,8 @@ impl Spawner {
     /// Starts a process. Must be called on a tokio runtime with I/O enabled, which drives its
     /// pipes; the process itself does not depend on that runtime.
     ///
-    /// Returns when the program was executed, or failed to. If the caller stops waiting, the
-    /// process is killed.
+    /// Returns when the program has been executed or has failed to start. If the caller stops
+    /// waiting, the process is killed.
     pub async fn spawn(&self, spec: Spec) -> Result<Process, SpawnError> {
         let program = spec.program().to_owned();
         let other = |source| SpawnError::Other { program, source };
@@ -109,7 +109,7 @@ pub(crate) struct Started {
 
 /// Starts a process, and retries for a while if its file is busy.
 ///
-/// A program that was just installed can be busy although its writer has closed it: if another
+/// A program that was just installed can be busy even after its writer has closed it: if another
 /// thread forked in between, its child has the file open until it executes.
 async fn start_when_written(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     for _ in 0..BUSY_TRIES {
@@ -125,7 +125,7 @@ async fn start_when_written(thread: Arc<Thread>, spec: &Spec) -> Result<Started,
     start(thread, spec)
 }
 
-/// Starts and holds a process. Runs on the spawner's thread.
+/// Starts a process and begins to watch it. Runs on the spawner's thread.
 fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     let id = TreeId::next();
     let jail = spec.confinement().map(|confinement| {

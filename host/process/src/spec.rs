@@ -90,9 +90,9 @@ impl Spec {
         self
     }
 
-    /// Clears the environment, including variables set before. The child gets only what is set
-    /// afterwards, and the mark of its tree (see
-    /// [the crate's documentation](crate#how-a-tree-is-found)).
+    /// Clears the environment, including variables set before. The child receives only variables
+    /// that are set afterwards, and the mark of its tree (see [the crate's
+    /// documentation](crate#how-a-tree-is-found)).
     #[must_use]
     pub fn env_clear(mut self) -> Self {
         self.inherit = false;
@@ -101,14 +101,14 @@ impl Spec {
     }
 
     /// Confines the process and its descendants to what is granted. Its working directory is not
-    /// granted by default. Without a confinement, they have this program's rights.
+    /// granted by default. Without a confinement, they have this program's privileges.
     #[must_use]
     pub fn confine(mut self, confinement: Confinement) -> Self {
         self.confinement = Some(confinement);
         self
     }
 
-    /// The program path, as given.
+    /// Returns the program path, as given.
     pub fn program(&self) -> &Path {
         &self.program
     }
@@ -121,7 +121,7 @@ impl Spec {
         self.confinement.as_ref()
     }
 
-    /// The value of a variable in the child's environment.
+    /// Returns the value of a variable in the child's environment.
     #[cfg(target_os = "linux")]
     pub(crate) fn variable(&self, name: &str) -> Option<OsString> {
         match self.env.get(OsStr::new(name)) {
@@ -134,7 +134,7 @@ impl Spec {
         &self.args
     }
 
-    /// The child's complete environment, including the mark of its tree.
+    /// Returns the child's complete environment, including the mark of its tree.
     pub(crate) fn environment(&self, tree: TreeId) -> BTreeMap<OsString, OsString> {
         let inherited = self.inherit.then(std::env::vars_os);
         let mut variables: BTreeMap<_, _> = inherited.into_iter().flatten().collect();

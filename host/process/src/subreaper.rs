@@ -21,24 +21,24 @@ use crate::tree::{Descendant, Root, Tree};
 
 /// Which children of this program count as orphans of its trees.
 ///
-/// A process of a tree whose [`Process`](crate::Process) is still held is never swept; it is
+/// A process of a tree whose [`Process`](crate::Process) has not been dropped is never swept; it is
 /// stopped with its tree.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Orphans {
-    /// Children that carry a mark of a tree of this program. Children that the program started by
+    /// Children that have a mark of a tree of this program. Children that the program started by
     /// other means have no mark and are never touched. A daemon that removed both its marks is
     /// missed, see [how a tree is found](crate#how-a-tree-is-found).
     Marked,
     /// Every child that this crate did not start itself. Orphans without a mark are also stopped
-    /// when the next tree stops that is older than they are. Use this only in a program that starts
-    /// all its processes with this crate: other code that waits for a child of its own would find
-    /// it already reaped.
+    /// when the next tree that is older than them is stopped. Use this only in a program that
+    /// starts all its processes with this crate: other code that waits for a child of its own would
+    /// find it already reaped.
     All,
 }
 
 impl Orphans {
-    /// The orphans in the table, without their descendants.
+    /// Returns the orphans in the table, without their descendants.
     pub(crate) fn rows(self, table: &Table) -> Vec<&Row> {
         let listed = Listed::now();
         adopted(table, &listed)
@@ -49,7 +49,7 @@ impl Orphans {
             .collect()
     }
 
-    /// The orphans, and the processes that this crate started and still holds.
+    /// Returns the orphans, and the processes that this crate started and still watches.
     pub(crate) fn rows_and_leaders(self, table: &Table) -> Vec<&Row> {
         let own = getpid().as_raw_pid();
         let listed = Listed::now();
@@ -79,7 +79,7 @@ pub struct Subreaper {
     was_set: bool,
 }
 
-/// The number of subreapers of [all orphans](Orphans::All).
+/// The number of subreapers with [`Orphans::All`].
 static OF_ALL: AtomicUsize = AtomicUsize::new(0);
 
 /// Returns the orphans without a mark of any tree. Every process of a tree has one and can only
@@ -130,7 +130,7 @@ impl Subreaper {
             session: session(),
             held: HashSet::new(),
         };
-        // It must not hold the thread, which exits when it is no longer used.
+        // The task must not keep the thread alive, which exits when it is no longer used.
         let reaper = thread.handle.spawn(reaper.run(sigchld)).abort_handle();
         Ok(Self {
             thread,
@@ -148,7 +148,7 @@ impl Subreaper {
     }
 
     /// Kills everything that this program started, with all descendants, for a user who does not
-    /// want to wait. Only exit the program after this.
+    /// want to wait. After this, the program should only exit.
     pub async fn kill_everything(&self) -> Swept {
         self.end(Root::Everything(self.orphans), Duration::ZERO)
             .await
@@ -219,7 +219,7 @@ impl Reaper {
         }
     }
 
-    /// Reports whether an exited child is certainly an orphan, by the marks it still has.
+    /// Reports whether an exited child is certainly an orphan, judging by the marks it still has.
     fn is_orphan(&self, row: &Row) -> bool {
         // A child starts in its parent's session, and can only leave it for a new one of its own.
         self.orphans == Orphans::All
@@ -227,8 +227,8 @@ impl Reaper {
             || ![self.session, session(), row.pid].contains(&row.session)
     }
 
-    /// Reaps exited orphans and holds running ones. Returns `false` if it should be called again
-    /// soon.
+    /// Reaps exited orphans and starts watching running ones. Returns `false` if it should be
+    /// called again soon.
     fn update(&mut self, table: &Table) -> bool {
         let mut sure = true;
         self.held
@@ -250,7 +250,7 @@ impl Reaper {
         sure
     }
 
-    /// Reaps a running orphan when it exits.
+    /// Watches a running orphan and reaps it when it exits.
     fn hold(&mut self, row: &Row) {
         if let Some(member) = Member::of(row) {
             self.held.insert((row.pid, row.start));
@@ -300,7 +300,7 @@ mod setting {
 
     use rustix::process::{child_subreaper, getpid, set_child_subreaper};
 
-    /// Sets it and returns the previous value.
+    /// Sets whether this process is a subreaper, and returns the previous value.
     pub(super) fn replace(on: bool) -> io::Result<bool> {
         let was = child_subreaper()?.is_some();
         set_child_subreaper(on.then(getpid))?;

@@ -17,10 +17,11 @@ pub(crate) struct Row {
     pub(crate) parent: i32,
     pub(crate) group: i32,
     pub(crate) session: i32,
-    /// In clock ticks since boot. Together with the id, it identifies a process even if ids are
-    /// reused.
+    /// The start time, in clock ticks since boot. Together with the id, it identifies a process
+    /// even if ids are reused.
     pub(crate) start: u64,
-    /// Its main thread has exited. It may be a zombie, or have other running threads.
+    /// Whether the main thread has exited. The process may be a zombie, or have other running
+    /// threads.
     pub(crate) zombie: bool,
     #[cfg_attr(
         not(target_os = "linux"),
@@ -40,14 +41,14 @@ enum Mark {
 }
 
 impl Row {
-    /// The tree of this program that it belongs to by its marks.
+    /// Returns the tree that the process's marks identify, if it is one of this program's.
     pub(crate) fn tree(&self) -> Option<TreeId> {
         // Check the limit first: a process can write another tree's name into its environment.
         self.tree_by_limit()
             .or_else(|| self.marker().and_then(Marker::tree))
     }
 
-    /// Reports whether it carries a mark of this tree.
+    /// Reports whether the process has a mark of this tree.
     pub(crate) fn is_of(&self, tree: TreeId) -> bool {
         match self.tree_by_limit() {
             Some(other) => other == tree,
@@ -55,7 +56,8 @@ impl Row {
         }
     }
 
-    /// The tree that its limits name. An exited process keeps them until it is reaped.
+    /// Returns the tree that the process's limits identify. An exited process keeps its limits
+    /// until it is reaped.
     #[cfg(target_os = "linux")]
     pub(crate) fn tree_by_limit(&self) -> Option<TreeId> {
         *self.limit.get_or_init(|| {
@@ -70,8 +72,8 @@ impl Row {
         None
     }
 
-    /// The mark in its environment, read on first use. `None` if we may not read its environment
-    /// (another user's).
+    /// Returns the mark in the process's environment, read on first use. `None` if we may not read
+    /// its environment (another user's).
     pub(crate) fn marker(&self) -> Option<&Marker> {
         match self.mark.get_or_init(|| self.read_mark()) {
             Mark::Found(marker) => Some(marker),

@@ -37,7 +37,7 @@ impl std::fmt::Display for Descendant {
     }
 }
 
-/// Where a tree starts.
+/// Where the search for the processes of a tree starts.
 #[derive(Debug, Clone)]
 pub(crate) enum Root {
     /// At a process that was started.
@@ -94,16 +94,17 @@ impl Root {
     }
 }
 
-/// The known processes of a tree, each held so that no other process is signalled by mistake.
+/// The known processes of a tree. Each has an open pidfd, so that a reused process id is never
+/// signalled.
 #[derive(Debug)]
 pub(crate) struct Tree {
     root: Root,
     /// The known processes, without the leader.
     members: Vec<Member>,
-    /// Exited processes, by id and start, to be reaped at the end if they became our children. They
-    /// are not held any more, to save file descriptors.
+    /// Exited processes, by id and start, to be reaped at the end if they became our children.
+    /// Their pidfds are closed, to save file descriptors.
     exited: Vec<(i32, u64)>,
-    /// Processes that were seen but not held, because the limit is reached.
+    /// Processes that were found but have no pidfd, because the limit was reached.
     unheld: Vec<Descendant>,
     /// How many more searches must find no new process before the tree counts as settled.
     searches_left: u8,
@@ -115,7 +116,8 @@ pub(crate) struct Tree {
 /// starts another one and exits while the process list is read is not seen, and neither is its
 /// child.
 const QUIET_SEARCHES: u8 = 2;
-/// The same after a process exited before it could be held, because it may have done just that.
+/// The same after a process exited before its pidfd could be opened, because it may have started
+/// another process.
 const SEARCHES_AFTER_MISS: u8 = 3;
 /// How many searches may be delayed by a process without an environment. Executing a program takes
 /// less time than this.
@@ -153,8 +155,8 @@ impl Tree {
         let unsure = self.unsure_left > 0 && self.root.has_unidentified(table, &rows);
         self.unsure_left -= u8::from(unsure);
         for row in rows.into_values() {
-            // Neither can belong to one of our trees, and signalling them by mistake would be
-            // fatal.
+            // Process 1 and this program cannot belong to one of our trees, and signalling them by
+            // mistake would be fatal.
             if row.pid == 1 || u32::try_from(row.pid) == Ok(own) {
                 continue;
             }
@@ -186,8 +188,8 @@ impl Tree {
         }
     }
 
-    /// Reports whether there are more processes than can be held at a time. The held ones must exit
-    /// first.
+    /// Reports whether there are more processes than pidfds can be opened for at a time. The known
+    /// ones must exit first.
     pub(crate) fn is_short(&self) -> bool {
         !self.unheld.is_empty()
     }
@@ -276,8 +278,8 @@ impl Tree {
     }
 }
 
-/// The maximum number of processes to hold at a time: half of the file descriptors that this
-/// program may have.
+/// The maximum number of processes to open pidfds for at a time: half of the file descriptors that
+/// this program may have.
 fn most_held() -> usize {
     const FEWEST: u64 = 32;
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);

@@ -66,7 +66,7 @@ macro_rules! command {
         #[schemars(extend("examples" = [$example]))]
         #[non_exhaustive]
         pub struct $Name {
-            /// Echoed in the response. Absent: the response has none.
+            /// An ID that the response repeats. Absent: the response has no `id`.
             #[serde(skip_serializing_if = "Option::is_none")]
             pub id: Option<RequestId>,
             $( $(#[$field_meta])* pub $field: $Type, )*
@@ -174,7 +174,7 @@ command! {
 }
 
 command! {
-    /// Runs a slash command of an extension.
+    /// Runs an extension's slash command.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     RunCommand {
         /// The command's name, without the slash.

@@ -178,7 +178,7 @@ pub struct ToolResult {
     pub status: Option<ToolStatus>,
 }
 
-/// The model's complete message, sent after it has streamed.
+/// The model's complete message, sent after it has been streamed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{
     "type": "assistant_message", "content": [{"type": "text", "text": "Hello!"}], "time": "2026-04-19T11:30:02Z"
@@ -264,7 +264,7 @@ pub struct Error {
 
 /// The transcript was replaced with a summary.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
-#[schemars(extend("examples" = [{"type": "compact_done", "summary": "The user fixes a parser."}]))]
+#[schemars(extend("examples" = [{"type": "compact_done", "summary": "The user is fixing a parser."}]))]
 #[non_exhaustive]
 pub struct CompactDone {
     /// The summary. Absent: `""`.
@@ -273,7 +273,7 @@ pub struct CompactDone {
     pub summary: String,
 }
 
-/// An extension shows a note to the user. It can arrive between turns.
+/// An extension shows a note to the user. This event can arrive between turns.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
@@ -292,7 +292,7 @@ pub struct ExtNotify {
     pub message: String,
 }
 
-/// A command of an extension has text to show.
+/// An extension's command has text to show.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "ext_display", "extension": "clock", "text": "23:42"}]))]
@@ -318,7 +318,8 @@ pub struct ExtClearNotes {
     pub extension: String,
 }
 
-/// An extension calls a tool with `call_tool`. It can arrive at any time, even between prompts.
+/// An extension calls a tool with `call_tool`. This event can arrive at any time, even between
+/// prompts.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [

@@ -1,4 +1,4 @@
-//! Responses to commands: one [`Response`] each, whose `data` depends on the command.
+//! Responses to commands. Each command has one [`Response`], whose `data` depends on the command.
 
 use derive_new::new;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -250,7 +250,8 @@ impl Output {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct HelloData {
-    /// The major version of this protocol: 1. Within it, commands and events are only ever added.
+    /// The major version of this protocol: 1. Within a major version, commands and events are only
+    /// ever added.
     #[serde(deserialize_with = "integer")]
     pub protocol_version: u32,
     /// The agent's own version.
@@ -364,7 +365,7 @@ pub struct ReasoningSet {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct Commands {
-    /// Built-in commands first, then those of extensions in load order.
+    /// Built-in commands first, then extension commands in load order.
     pub commands: Vec<CommandInfo>,
 }
 
@@ -432,17 +433,17 @@ pub struct Extensions {
 open_set! {
     /// The state of an extension.
     pub enum ExtensionState {
-        /// It has started but is not ready yet.
+        /// The extension has started but is not ready yet.
         "starting" => Starting,
-        /// It is ready.
+        /// The extension is ready.
         "ready" => Ready,
-        /// It exited, was disconnected or could not be started.
+        /// The extension exited, was disconnected or could not be started.
         "failed" => Failed,
-        /// Its manifest disables it.
+        /// The manifest disables the extension.
         "disabled" => Disabled,
-        /// It belongs to the project, and the user has not trusted it.
+        /// The extension belongs to the project, and the user has not trusted it.
         "untrusted" => Untrusted,
-        /// It is stopping or has stopped.
+        /// The extension is stopping or has stopped.
         "stopped" => Stopped,
     }
 }
@@ -460,13 +461,13 @@ pub struct ExtensionInfo {
     pub version: String,
     /// The extension's state.
     pub state: ExtensionState,
-    /// The names of the commands that it registered.
+    /// The names of the commands that the extension registered.
     pub commands: Vec<String>,
-    /// The names of the tools that it registered.
+    /// The names of the tools that the extension registered.
     pub tools: Vec<String>,
-    /// The names of the events that it intercepts.
+    /// The names of the events that the extension intercepts.
     pub intercepts: Vec<String>,
-    /// Why it failed. Absent: it did not fail.
+    /// Why the extension failed. Absent: it did not fail.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub error: Option<String>,

@@ -11,7 +11,7 @@
 //!
 //! * A name with `#` is a definition within a schema: `from-extension/tool_result#Content`.
 //! * The name of a set, such as `rpc/event`, stands for all of its frames.
-//! * `<!-- file examples/hello-py/hello.py -->` includes a file of the repository.
+//! * `<!-- file examples/hello-py/hello.py -->` includes a file from the repository.
 //! * `<!-- chapters conformance/src/transcript.rs -->` includes the documentation of a Rust module
 //!   from its first heading on.
 
@@ -101,8 +101,8 @@ fn chapters(source: &str) -> String {
     text
 }
 
-/// Renders a schema, a definition in a schema, or all schemas of a set. Returns `None` if there is
-/// none with that name.
+/// Renders a schema, a definition in a schema, or all schemas of a set. Returns `None` if the name
+/// is unknown.
 pub fn section(name: &str) -> Option<String> {
     let documents = documents();
     let named = |name: &str| documents.iter().find(|document| document.name == name);
@@ -193,7 +193,7 @@ fn variants(schema: &Value, text: &mut String) {
     }
 }
 
-/// Renders the fields as a table, without those whose value is in the heading.
+/// Renders the fields as a table, except those whose values appear in the heading.
 fn table(schema: &Value, known: &[&str], text: &mut String) {
     let mut rows = String::new();
     for (name, field) in properties(schema) {

@@ -110,7 +110,7 @@ impl Tables<'_> {
                 let condition = exact(self.of(value));
                 format!("when: Some(({condition}, {}))", self.of(&all["then"]))
             }
-            // `minimum` and `if` have already written these.
+            // The cases for `minimum` and `if` have already written these.
             "maximum" if all.contains_key("minimum") => return None,
             "then" if all.contains_key("if") => return None,
             other => panic!("tables do not support `{other}`: {value}"),
@@ -133,8 +133,8 @@ fn listed(values: &Value, each: impl Fn(&Value) -> String) -> String {
     values.join(", ")
 }
 
-/// Tables accept too few numbers. Inside `oneOf` or `if`, that would make the whole accept too
-/// much.
+/// Rejects tables with numbers. Tables do not accept every valid number, and inside `oneOf` or `if`
+/// this could make the whole table accept invalid values.
 fn exact(table: String) -> String {
     let counts = ["INTEGER", "NUMBER"]
         .iter()

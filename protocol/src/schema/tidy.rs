@@ -117,7 +117,8 @@ fn names_as_enum(schema: &mut Object) {
     );
 }
 
-/// Replaces `anyOf` with `null` by a nullable type, unless the other branch is a reference.
+/// Replaces an `anyOf` that contains `null` with a nullable type, unless the other branch is a
+/// reference.
 fn nullable_in_place(schema: &mut Object) {
     let Some(branches) = schema.get("anyOf").and_then(Value::as_array) else {
         return;

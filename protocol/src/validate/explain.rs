@@ -18,7 +18,7 @@ const MAX_LISTED: usize = 24;
 /// Maximum length of a value in a message, in characters.
 const SHOWN_CHARS: usize = 60;
 
-/// Returns the JSON pointer and the reason of the first error in an invalid instance. It does not
+/// Returns the JSON pointer of the first error in an invalid instance, and the reason. It does not
 /// collect all errors, because a list of a million invalid items has a million errors.
 pub(super) fn first(validator: &Validator, instance: &Value) -> (String, String) {
     match validator.validate(instance) {
@@ -132,7 +132,8 @@ fn branch(
             _ => {}
         }
     }
-    // Branches without tags are an optional value: `null` and the type that was meant.
+    // If no branch has a tag, the value is optional: one branch is `null`, the other is the
+    // intended type.
     branches
         .iter()
         .filter_map(|errors| errors.first())
@@ -140,7 +141,8 @@ fn branch(
         .map_or_else(|| (pointer, DOES_NOT_MATCH.to_owned()), explain)
 }
 
-/// Returns the constant that a branch expected at `at`, if that is what failed.
+/// Returns the constant that a branch expected at `at`. Returns `None` if the branch failed for
+/// another reason.
 fn expected_at<'e>(at: &str, errors: &'e [ValidationError<'static>]) -> Option<&'e Value> {
     errors.iter().find_map(|error| match error.kind() {
         ErrorKind::Constant { expected_value } if error.instance_path().as_str() == at => {
@@ -164,7 +166,7 @@ pub(super) fn shown(value: &Value) -> String {
     }
 }
 
-/// Names the expected types. `null` is left out, because it only means that the field is absent.
+/// Lists the expected types. `null` is left out, because it only means that the field is absent.
 fn types(kind: &TypeKind) -> String {
     let named = |name: &str| match name {
         "array" => "a list",

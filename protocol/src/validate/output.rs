@@ -14,8 +14,8 @@ use crate::{
 /// The number of response types: one for each command, and one for unknown commands.
 const RESPONSES: usize = Data::COMMANDS.len() + 1;
 
-/// Parses and validates one line of `zot rpc`: an event by its type, a response by its command. An
-/// event of an unknown type is not an error.
+/// Parses one line of `zot rpc` output. Validates an event against the schema for its type, and a
+/// response against the schema for its command. An event of an unknown type is not an error.
 pub fn output(line: &[u8]) -> Result<Output, Refusal> {
     let parsed = json::parse(line)?;
     if parsed.get("type").and_then(Value::as_str) == Some("response") {

@@ -11,7 +11,7 @@ use crate::{FrameError, Id, Object};
 const SHOWN_CHARS: usize = 120;
 /// Maximum length of a reason, in characters.
 const REASON_CHARS: usize = 300;
-/// Longer names, pointers and IDs are not sent back. The host never creates any that long.
+/// Maximum size of a name, pointer or ID that is sent back. The host never creates longer ones.
 const SENT_BYTES: usize = 1024;
 
 /// The error for a line that is not a frame, or a frame that its schema rejects.
@@ -30,8 +30,8 @@ pub struct Refusal {
     pub pointer: String,
     /// What is wrong, in one line without control characters.
     pub reason: String,
-    /// Whether this is a reply to an interception with `block: true`. It still blocks, even though
-    /// it is invalid.
+    /// Whether this is a reply to an interception with `block: true`. Such a reply still blocks the
+    /// event, even though it is invalid.
     pub says_block: bool,
 }
 
@@ -67,7 +67,7 @@ impl Refusal {
         Self::new(RefusalKind::Invalid, pointer, reason)
     }
 
-    /// For a value that its schema accepts and its type does not.
+    /// Creates the refusal for a value that matches its schema but cannot be decoded into its type.
     pub(super) fn undecodable(error: &serde_json::Error) -> Self {
         Self::invalid("", plain(&error.to_string(), REASON_CHARS))
     }
@@ -93,15 +93,15 @@ impl Refusal {
         self
     }
 
-    /// Returns whether this can be a reply to an interception. In frames of other types, `block`
-    /// means something else; a frame without a type may be the reply.
+    /// Returns whether this could be a reply to an interception. In frames of other types, `block`
+    /// means something else. A frame without a type could be such a reply.
     pub(super) fn may_be_intercept_response(&self) -> bool {
         self.frame_type
             .as_deref()
             .is_none_or(|name| name == "event_intercept_response")
     }
 
-    /// Returns the `error` frame that reports this to the extension.
+    /// Returns the `error` frame that reports this refusal to the extension.
     pub fn to_frame(&self) -> FrameError {
         let fits = |text: &&str| text.len() <= SENT_BYTES;
         let mut frame = FrameError::new(self.to_string());

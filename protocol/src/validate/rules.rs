@@ -2,8 +2,9 @@
 //!
 //! `jsonschema` compiles a schema when it is first used and needs megabytes of code and memory for
 //! it. Our own schemas use few keywords and are known at build time, so `write-schemas` also writes
-//! them as tables. If a table does not accept a value, `jsonschema` decides and explains. So a
-//! table may accept too little, but never more than its schema. The property tests compare the two.
+//! them as tables. If a table rejects a value, `jsonschema` makes the decision and explains it. So
+//! a table may reject valid values, but must never accept invalid ones. The property tests compare
+//! the two.
 
 #[rustfmt::skip]
 #[expect(clippy::unreadable_literal, reason = "generated code")]

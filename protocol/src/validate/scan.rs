@@ -21,7 +21,8 @@ pub(super) fn is_heavier(line: &[u8], most: usize) -> bool {
     weight(line, most) > most
 }
 
-/// Returns the weight of a line. If it is more than `most`, the result is some number above that.
+/// Returns the weight of a line. Counting stops once it exceeds `most`, so a higher result is not
+/// exact.
 pub(super) fn weight(line: &[u8], most: usize) -> usize {
     let mut weight = 1;
     let mut at = 0;
@@ -95,8 +96,8 @@ pub(super) fn frame_type(line: &[u8], tag: &str) -> Option<String> {
     found
 }
 
-/// Visits the top-level fields of the first object of a line. `visit` gets each key, the rest of
-/// the line starting at its value, and the value if it is a string.
+/// Visits the top-level fields of the first object of a line. `visit` receives each key, the rest
+/// of the line starting at its value, and the value if it is a string.
 fn fields<'l>(
     line: &'l [u8],
     mut visit: impl FnMut(&'l [u8], &'l [u8], Option<&'l [u8]>) -> ControlFlow<()>,
@@ -177,7 +178,8 @@ fn skip_blanks(line: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// Returns a string that has no escapes, like every ID from a host.
+/// Decodes a string that has no escapes; IDs from a host never have any. Returns `None` for other
+/// strings.
 fn literal(raw: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(raw).ok()?;
     (!text.contains('\\')).then(|| text.to_owned())
@@ -253,7 +255,7 @@ mod tests {
         }
     }
 
-    /// Counts the same from a parsed value.
+    /// Computes the same weight from a parsed value.
     fn counted(value: &serde_json::Value) -> usize {
         use serde_json::Value::{Array, Object};
         match value {

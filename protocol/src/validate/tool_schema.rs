@@ -1,4 +1,5 @@
-//! Schemas of tools: untrusted input that must not fetch documents, hang or exhaust memory.
+//! Tool schemas. They are untrusted input, so compiling or checking one must not fetch documents,
+//! hang or exhaust memory.
 
 mod simple;
 mod work;
@@ -12,7 +13,7 @@ use self::work::Work;
 use super::{explain, plain::plain, refusal::write_with_pointer};
 use crate::{Object, limits};
 
-/// A valid schema of a tool. It is compiled when it is first used.
+/// A valid tool schema. It is compiled when it is first used.
 ///
 /// Checking is synchronous, and its work is limited by [`limits::TOOL_SCHEMA_WORK`]: at worst a few
 /// tenths of a second, for values of several megabytes. A host should check on a blocking thread.
@@ -37,13 +38,18 @@ pub enum SchemaError {
         bytes: usize,
     },
     /// The schema is nested too deeply.
-    #[error("the schema nests more than {} levels deep", limits::TOOL_SCHEMA_DEPTH)]
+    #[error(
+        "the schema is nested more than {} levels deep",
+        limits::TOOL_SCHEMA_DEPTH
+    )]
     TooDeep,
     /// The schema has too many patterns.
     #[error("the schema has more than {} patterns", limits::TOOL_SCHEMA_PATTERNS.0)]
     TooManyPatterns,
     /// Checking even a small value would be too much work.
-    #[error("the schema is too expensive to check: its subschemas multiply")]
+    #[error(
+        "the schema is too expensive to check: it applies too many subschemas to the same value"
+    )]
     TooMuchWork,
     /// The type of the schema is not `object`.
     #[error("the schema's type is {0}, not \"object\"")]

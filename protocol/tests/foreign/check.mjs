@@ -6,14 +6,14 @@ import Ajv from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
 const [schemas, data] = process.argv.slice(2);
-// Strict, but for types in unions and texts that JSON Schema allows to stand without them.
+// Strict, except for union types, and for keywords that JSON Schema allows without a `type` or a matching property.
 const ajv = addFormats(new Ajv({ strict: true, allowUnionTypes: true, strictTypes: false, strictRequired: false }));
 const validators = {};
 for (const file of readdirSync(schemas, { recursive: true }).filter((file) => file.endsWith(".json"))) {
   validators[file.slice(0, -".json".length)] = ajv.compile(JSON.parse(readFileSync(join(schemas, file), "utf8")));
 }
 
-// By the schema of the set, and by that of the frame, which must agree.
+// Validates a frame against the schema of its set and against its own schema, which must agree.
 function valid({ set, frame }) {
   const bySet = validators[set](frame);
   const own = validators[`${set}/${frame.type}`];

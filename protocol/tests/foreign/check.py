@@ -16,7 +16,7 @@ for path in schemas.rglob("*.json"):
 
 
 def valid(row):
-    """By the schema of the set, and by that of the frame, which must agree."""
+    """Validates a frame against the schema of its set and against its own schema, which must agree."""
     by_set = validators[row["set"]].is_valid(row["frame"])
     kind = row["frame"].get("type") if isinstance(row["frame"], dict) else None
     own = validators.get(f"{row['set']}/{kind}")

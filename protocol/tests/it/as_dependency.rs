@@ -4,7 +4,7 @@ use std::{fs, process::Command};
 
 use zot_test_support::root;
 
-/// Builds outside the workspace, because other crates of the workspace enable features.
+/// Builds outside the workspace, because other crates in the workspace enable more features.
 #[test]
 fn without_validate_neither_tokio_nor_jsonschema_is_compiled() {
     let folder = tempfile::tempdir().expect("a temporary folder");

@@ -47,7 +47,7 @@ fn generated_sections_are_up_to_date() {
     }
     assert!(
         differences.is_empty(),
-        "documents are stale:\n{differences}to write them anew: {FIX}"
+        "documents are stale:\n{differences}to regenerate them: {FIX}"
     );
 }
 
@@ -138,7 +138,7 @@ fn a_section_lists_fields_and_their_types() {
 #[test]
 fn fill_errors_have_line_numbers() {
     let nothing = |_: &str| None;
-    let page = "# Frames\n\n<!-- a remark of somebody's -->\n<!-- schema from-host/dance -->\n<!-- end -->\n";
+    let page = "# Frames\n\n<!-- an unrelated comment -->\n<!-- schema from-host/dance -->\n<!-- end -->\n";
     let error = fill(page, nothing).expect_err("no such schema");
     assert_eq!(
         error.to_string(),

@@ -9,7 +9,7 @@ use zot_protocol::{
 
 /// Returns the examples of a frame's schema. Every frame has at least one.
 fn examples<F: Frames>(name: &str) -> Vec<Value> {
-    let document = of_frame::<F>(name).expect("a frame of the list");
+    let document = of_frame::<F>(name).expect("a listed frame");
     document.schema["examples"]
         .as_array()
         .cloned()

@@ -1,4 +1,4 @@
-//! Any input gives a frame or a refusal, never a panic.
+//! Any input produces a frame or a refusal, never a panic.
 
 use proptest::prelude::*;
 use zot_protocol::{
@@ -69,7 +69,7 @@ fn ten_thousand_nested_lists_are_rejected() {
         assert_eq!(
             refusal.id.as_ref().map(zot_protocol::Id::as_str),
             Some("7"),
-            "whoever waits for it is told"
+            "the pending request must fail"
         );
     }
 }
@@ -118,7 +118,7 @@ fn a_duplicate_after_many_keys_is_found() {
     assert_eq!(refusal.to_string(), "submit: /k7: duplicate key");
 }
 
-/// A list of many invalid items has as many errors. Only the first one is reported.
+/// A list of many invalid items has just as many errors. Only the first one is reported.
 #[test]
 fn only_the_first_of_many_errors_is_reported() {
     let line = format!(
@@ -132,7 +132,7 @@ fn only_the_first_of_many_errors_is_reported() {
     );
 }
 
-/// A parsed list of empty lists takes dozens of times its size in bytes.
+/// A parsed list of empty lists takes dozens of times as much memory as its text.
 #[test]
 fn a_frame_with_too_many_values_is_rejected_but_its_id_and_block_are_read() {
     let around = |unit: &str, bytes: usize| {
@@ -242,7 +242,11 @@ fn private_keys_of_serde_json_are_rejected() {
         let refusal = validate::frame::<FromExtension>(line.as_bytes()).expect_err("refused");
         assert_eq!(refusal.kind, RefusalKind::Malformed);
         assert!(refusal.to_string().contains("key is reserved"), "{refusal}");
-        assert_eq!(refusal.id, Some("1".into()), "whoever waits is told");
+        assert_eq!(
+            refusal.id,
+            Some("1".into()),
+            "the pending request must fail"
+        );
         assert!(
             refusal.pointer.starts_with("/structured_content/"),
             "{}",

@@ -71,7 +71,7 @@ fn granted_paths_are_normalised() {
     assert_eq!(fs.write, ["$cwd"]);
 }
 
-/// The type rejects the path even if it is read without its schema.
+/// The type rejects the path even if the manifest is decoded without schema validation.
 #[test]
 fn a_path_with_parent_components_is_rejected() {
     for path in [

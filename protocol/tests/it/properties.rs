@@ -79,7 +79,9 @@ fn check_valid_values_decode(
         let back =
             decode(&value).map_err(|error| TestCaseError::fail(format!("{value}: {error}")))?;
         compiled.check(&back).map_err(|mismatch| {
-            TestCaseError::fail(format!("{value} came back as {back}: {mismatch}"))
+            TestCaseError::fail(format!(
+                "{value} became {back} after a round trip: {mismatch}"
+            ))
         })
     });
     run.unwrap_or_else(|failure| panic!("{}: {failure}", document.name));
@@ -92,7 +94,7 @@ fn check_valid_values_decode(
 
 fn of_set<F: Validated>() {
     for name in F::NAMES {
-        let document = of_frame::<F>(name).expect("a frame of the list");
+        let document = of_frame::<F>(name).expect("a listed frame");
         check_valid_values_decode(&document, |value| {
             let frame: F = validate::frame(value.to_string().as_bytes())
                 .map_err(|refusal| refusal.to_string())?;

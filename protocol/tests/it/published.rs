@@ -36,7 +36,7 @@ fn the_schema_folder_is_up_to_date() {
 
     let mut differences = String::new();
     for name in there.keys().filter(|name| !given.contains_key(*name)) {
-        differences += &format!("  {name}: no type gives it\n");
+        differences += &format!("  {name}: no type generates it\n");
     }
     for (name, text) in &given {
         match there.get(name) {
@@ -60,7 +60,7 @@ fn the_schema_folder_is_up_to_date() {
     }
     assert!(
         differences.is_empty(),
-        "protocol/schema/v1 is stale:\n{differences}to write it anew: {FIX}"
+        "protocol/schema/v1 is stale:\n{differences}to regenerate it: {FIX}"
     );
 }
 
@@ -70,7 +70,7 @@ fn the_generated_tables_are_up_to_date() {
     let there = fs::read_to_string(there).expect("a text");
     assert!(
         there == zot_protocol::schema::rules::source(),
-        "protocol/src/validate/rules/generated.rs is stale; to write it anew: {FIX}"
+        "protocol/src/validate/rules/generated.rs is stale; to regenerate it: {FIX}"
     );
 }
 
@@ -113,7 +113,7 @@ fn every_property_is_described() {
         });
         assert!(
             document.schema["description"].is_string(),
-            "{} says what it is",
+            "{} has no description",
             document.name
         );
     }

@@ -40,7 +40,7 @@ fn every_invalid_frame_has_the_expected_error_message() {
     assert!(lines(TABLE).len() >= 40);
     assert!(
         lines(TABLE).iter().all(|row| row["says"].is_string()),
-        "a row that is not refused"
+        "every row must be rejected"
     );
 }
 

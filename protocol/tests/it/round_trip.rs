@@ -31,7 +31,7 @@ fn same(frame: &Value, typed: &impl serde::Serialize) -> Result<(), String> {
     if back == completed(frame.clone()) {
         Ok(())
     } else {
-        Err(format!("came back as {back}"))
+        Err(format!("became {back} after a round trip"))
     }
 }
 

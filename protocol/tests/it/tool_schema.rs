@@ -1,4 +1,4 @@
-//! Schemas of tools are untrusted input.
+//! Tool schemas are untrusted input.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -113,7 +113,7 @@ fn schema_size_and_depth_are_limited() {
     }
     assert_eq!(
         compile(&deep).unwrap_err(),
-        "the schema nests more than 64 levels deep"
+        "the schema is nested more than 64 levels deep"
     );
     let large = json!({"description": "x".repeat(300_000)});
     assert_eq!(
@@ -143,10 +143,12 @@ fn a_long_chain_of_references_does_not_overflow_the_stack() {
     thread.expect("starts").join().expect("does not overflow");
 }
 
-/// Thirty lines of references, each naming the next one twice, amount to a billion schemas.
+/// A chain of thirty definitions, each referring to the next one twice, expands to a billion
+/// schemas.
 #[test]
 fn exponential_schemas_are_rejected() {
-    const FAULT: &str = "the schema is too expensive to check: its subschemas multiply";
+    const FAULT: &str =
+        "the schema is too expensive to check: it applies too many subschemas to the same value";
     let mut definitions = serde_json::Map::new();
     for level in 0..30 {
         let next = format!("#/$defs/a{}", level + 1);

@@ -12,7 +12,7 @@ use std::{
 use serde_json::{Value, json};
 use zot_protocol::{FromExtension, validate};
 
-/// Timeout for everything. Only a hang reaches it.
+/// Timeout for every wait. It only expires if something hangs.
 pub(crate) const HANG: Duration = Duration::from_secs(60);
 
 /// The path of the misbehaving extension, built with the tests.
@@ -137,13 +137,13 @@ impl Driven {
         }
     }
 
-    /// Closes its stdin.
+    /// Closes the extension's stdin.
     pub(crate) fn close(&mut self) {
         self.stdin = None;
     }
 
-    /// Waits until it exits. Returns its unconsumed frames, its status, its stderr, and the time it
-    /// took.
+    /// Waits until the extension exits. Returns its unconsumed frames, its status, its stderr, and
+    /// the time it took.
     pub(crate) fn end(mut self) -> Ended {
         let start = Instant::now();
         let status = loop {
@@ -171,7 +171,7 @@ impl Driven {
         }
     }
 
-    /// Shuts it down and waits until it exits.
+    /// Shuts the extension down and waits until it exits.
     pub(crate) fn shutdown(mut self) -> Ended {
         self.send(&json!({"type": "shutdown"}));
         self.close();
@@ -196,7 +196,7 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Asserts that it exited in time, successfully, with only these unconsumed frames.
+    /// Asserts that the extension exited in time, successfully, with only these unconsumed frames.
     pub(crate) fn assert_clean(&self, rest: &[Value]) {
         assert!(self.status.success(), "{}: {}", self.status, self.stderr);
         assert!(self.took < Duration::from_secs(2), "{:?}", self.took);

@@ -39,12 +39,12 @@ async fn guard_works_under_the_host() {
         .result
         .expect_err("the guard blocks it");
     assert!(
-        block.reason.contains("it deletes a whole tree"),
+        block.reason.contains("it deletes a whole directory tree"),
         "{}",
         block.reason
     );
     stage
-        .wait_for("Warn: blocked, it deletes a whole tree: rm -rf ~")
+        .wait_for("Warn: blocked, it deletes a whole directory tree: rm -rf ~")
         .await;
     assert_eq!(stage.shown("guard", "").await, "blocked so far: 1");
     stage.end().await;
@@ -94,7 +94,7 @@ async fn weather_works_under_the_host() {
     stage.end().await;
 }
 
-/// The manifest requests no more than the extension needs.
+/// The manifest requests no more than the extension needs: without the permission, it fails.
 #[tokio::test]
 async fn weather_fails_without_network_permission() {
     let stage = Stage::changed("weather", |folder| {
@@ -214,7 +214,7 @@ async fn todo_works_under_the_host() {
     let result = stage
         .tool("todo", json!({"action": "done", "number": 3}))
         .await;
-    assert_eq!(text(&result), "no item 3; the list has 2");
+    assert_eq!(text(&result), "no item 3 in a list of 2");
     let result = stage.tool("todo", json!({"action": "dance"})).await;
     assert!(
         text(&result).contains("unknown variant `dance`"),

@@ -61,7 +61,7 @@ fn cargo(folder: &Path, args: &[&str]) {
     assert!(status.expect("run cargo").success(), "cargo {args:?}");
 }
 
-/// Measures the time from before its start to its last registration.
+/// Measures the time from starting the extension until its last registration.
 fn start(program: &Path) -> Duration {
     let start = Instant::now();
     let mut child = Command::new(program)

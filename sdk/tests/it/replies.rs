@@ -54,7 +54,7 @@ fn a_command_that_panics_or_fails_returns_an_error() {
 fn a_guard_that_panics_or_fails_blocks() {
     let mut probe = Driven::probe();
     let verdict = |answer: Value| (answer["block"] == true, answer["reason"].clone());
-    let panicked = "the interceptor of `tool_call` panicked: guard panic";
+    let panicked = "the interceptor for `tool_call` panicked: guard panic";
     assert_eq!(verdict(probe.ask("panic")), (true, panicked.into()));
     assert_eq!(verdict(probe.ask("fail")), (true, "guard failed".into()));
     assert_eq!(verdict(probe.ask("bash")), (true, "no shells".into()));

@@ -114,7 +114,7 @@ impl Stage {
         stage
     }
 
-    /// Starts or restarts it, as a reload does.
+    /// Starts or restarts the example, as a reload does.
     pub(crate) async fn load(&self) {
         let home = Home::at(self.folder.path().join("home"));
         let search = Search {
@@ -202,7 +202,7 @@ impl Stage {
         );
     }
 
-    /// Shuts it down and asserts that nothing was reported about it.
+    /// Shuts the example down and asserts that its log contains no problems.
     pub(crate) async fn end(self) {
         let start = std::time::Instant::now();
         self.host.shutdown().await;
@@ -217,7 +217,7 @@ impl Stage {
 fn host(recorder: &Arc<Recorder>) -> Host {
     let ack = HelloAck::new(1, "0.0.0", "demo", "demo", "/home/you/project");
     let mut config = HostConfig::new(ack);
-    // For a busy machine.
+    // Long timeouts, for a busy machine.
     config.limits = Limits {
         startup: HANG,
         auto_ready: HANG,
@@ -239,7 +239,7 @@ fn copy_folder(from: &Path, to: &Path) {
     for entry in fs::read_dir(from).expect("read the example") {
         let entry = entry.expect("read the directory");
         let name = entry.file_name();
-        // Do not test what a developer has built there.
+        // Do not copy build output, which a developer may have left there.
         if ["node_modules", "dist", "bin"].iter().any(|it| name == *it) {
             continue;
         }

@@ -20,7 +20,7 @@ fn a_handler_that_prints_does_not_break_the_connection() {
 #[test]
 fn a_child_that_prints_and_reads_does_not_break_the_connection() {
     let mut probe = Driven::probe();
-    // The child exits although its stdin was never closed, because it has its own empty stdin.
+    // The child exits even though its stdin was never closed, because it has its own empty stdin.
     assert_eq!(text(&probe.result("child")), "exit status: 0");
     // The extension still receives its own input.
     assert_eq!(probe.ask("bash")["block"], true);

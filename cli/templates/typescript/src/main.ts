@@ -54,7 +54,7 @@ say({ type: "register_command", name: "{{command}}", description: "Greet someone
 say({
   type: "register_tool",
   name: "{{tool}}",
-  description: "Counts the words in a text.",
+  description: "Counts the words in the given text.",
   schema: {
     type: "object",
     properties: { text: { type: "string", description: "The text." } },

@@ -2,7 +2,7 @@
 //! as it streams.
 //!
 //! ```sh
-//! cargo run -p zot-example-rpc -- "what does this project do?" [FLAGS OF zot rpc...]
+//! cargo run -p zot-example-rpc -- "what does this project do?" [FLAGS...]
 //! ```
 //!
 //! Ctrl-C aborts the turn. If a command fails, the exit code is 1.
@@ -34,7 +34,7 @@ fn main() -> anyhow::Result<ExitCode> {
         .args(args)
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
-        // So that Ctrl-C reaches only us and we can send `abort`.
+        // Run zot in its own process group, so that Ctrl-C reaches only us and we can send `abort`.
         .process_group(0)
         .spawn()
         .with_context(|| format!("cannot start {program}"))?;
@@ -51,7 +51,8 @@ fn main() -> anyhow::Result<ExitCode> {
     send(&to, &Prompt::new(Some("1".into()), message).into())?;
     let failed = follow(&mut from)?;
     println!();
-    // Nothing more to send. Read the rest of the output: zot exits at once if its output is not read.
+    // There is nothing more to send. Read the rest of the output: zot exits immediately if its
+    // stdout is closed.
     to.lock().unwrap_or_else(PoisonError::into_inner).take();
     io::copy(&mut from, &mut io::sink())?;
     let ended = zot.wait()?;

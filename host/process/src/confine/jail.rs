@@ -53,8 +53,8 @@ impl Jail {
         Ok((Self { landlock, filter }, confined))
     }
 
-    /// Applies the rules to the calling process, for good. Runs between fork and exec, so it only
-    /// makes system calls on what was prepared before.
+    /// Applies the rules to the calling process, permanently. Runs between fork and exec, so it
+    /// only makes system calls with data that was prepared before.
     pub(crate) fn enter(&self) -> rustix::io::Result<()> {
         close_on_exec()?;
         if self.landlock.is_none() && self.filter.is_none() {
@@ -99,14 +99,14 @@ fn drop_capabilities() {
     }
     for number in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << number);
-        // The first number that is unknown to the kernel fails too.
+        // This also fails for the first number that the kernel does not know.
         if !KEPT.contains(capability) && remove_capability_from_bounding_set(capability).is_err() {
             break;
         }
     }
 }
 
-/// Makes all descriptors close on exec. A terminal or a socket that a library of the host left open
+/// Makes all descriptors close on exec. A terminal or a socket that a library in the host left open
 /// would be a way out of the jail.
 fn close_on_exec() -> rustix::io::Result<()> {
     const FIRST: libc::c_uint = 3;
@@ -120,7 +120,8 @@ fn close_on_exec() -> rustix::io::Result<()> {
         )
     });
     match closed {
-        // A kernel before 5.11. Everything that this program opens is closed on exec anyway.
+        // Kernels before 5.11 lack this call. Everything that this program opens is closed on exec
+        // anyway.
         Err(Errno::NOSYS | Errno::INVAL) => Ok(()),
         result => result,
     }

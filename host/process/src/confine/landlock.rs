@@ -25,8 +25,9 @@ pub(super) fn version() -> u8 {
     u8::try_from(version.min(NEWEST)).unwrap_or(0)
 }
 
-/// Builds the rules, and returns them with the granted paths that do not exist. Paths are opened here, once, and the rules refer to the opened files, so
-/// changing a link or a name afterwards has no effect.
+/// Builds the rules, and returns them with the granted paths that do not exist. Each path is opened
+/// once, here, and the rules refer to the opened files, so changing a link or a name afterwards has
+/// no effect.
 pub(super) fn rules(
     confinement: &Confinement,
     spec: &Spec,
@@ -97,7 +98,7 @@ impl Builder {
         let all = AccessFs::from_all(abi);
         // A process running as root could create a device and access the disk through it.
         let write = all & !(AccessFs::MakeChar | AccessFs::MakeBlock);
-        // The version was probed, so a kernel that supports less than it reported is an error.
+        // The version was probed, so it is an error if the kernel supports less than it reported.
         let mut set = Ruleset::default()
             .set_compatibility(CompatLevel::HardRequirement)
             .handle_access(all)
@@ -110,8 +111,8 @@ impl Builder {
         if !scope.is_empty() {
             set = set.scope(scope).map_err(other)?;
         }
-        // From here on, ignore rights that a rule for a single file cannot have because they apply
-        // to directories.
+        // From here on, ignore access rights that a rule for a single file cannot have because they
+        // apply to directories.
         let set = set.create().map_err(other)?;
         let set = set.set_compatibility(CompatLevel::BestEffort);
         Ok(Self {

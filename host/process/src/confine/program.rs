@@ -56,7 +56,7 @@ pub(super) fn needs(spec: &Spec, confinement: &Confinement) -> Result<Vec<PathBu
             by: Some((step.named.clone(), shebang.interpreter.clone())),
             is_user_chosen,
         };
-        // The interpreter first, then the program that it looks up if it is `env`.
+        // Check the interpreter first and, if it is `env`, then the program that `env` looks up.
         let env_program = shebang.env_program().and_then(|name| places.look_up(name));
         steps.extend(env_program.map(step));
         steps.push(step(places.cwd.join(&shebang.interpreter)));
@@ -67,27 +67,29 @@ pub(super) fn needs(spec: &Spec, confinement: &Confinement) -> Result<Vec<PathBu
 /// A program in the chain from the started file to the one that the kernel executes.
 struct Step {
     named: PathBuf,
-    /// The script that names it, and its name there; `None` for the started program.
+    /// The script that refers to the program, and the name used there; `None` for the started
+    /// program.
     by: Option<(PathBuf, OsString)>,
     /// Whether the user chose it, through a program on `PATH`.
     is_user_chosen: bool,
 }
 
 impl Step {
-    /// Adds the files it needs. Returns whether the user chose the program.
+    /// Adds the files that this program needs. Returns whether the user chose the program.
     fn grant(
         self: &Step,
         real: &Path,
         places: &Places,
         needs: &mut Vec<PathBuf>,
     ) -> Result<bool, Undeclared> {
-        // The location of the link itself: a link in a `PATH` directory was chosen by the user,
+        // Use the location of the link itself: a link in a `PATH` directory was chosen by the user,
         // whatever it points to.
         let at = entry(&self.named).unwrap_or_else(|| self.named.clone());
         let chosen =
             !places.is_writable(&at) && (self.is_user_chosen || places.is_user_chosen(&at));
         if chosen && !places.is_covered(&at) {
-            // A virtual environment is found through the link that points out of it.
+            // Grant the installation that contains the link: a virtual environment only links to an
+            // interpreter outside it.
             needs.extend(installation(&at));
         }
         let is_user_chosen = !places.is_writable(real) && (chosen || places.is_user_chosen(real));
@@ -108,12 +110,12 @@ impl Step {
     }
 }
 
-/// The directories that decide what a program may use. All paths are canonical.
+/// The directories that determine what a program may use. All paths are canonical.
 struct Places {
     cwd: PathBuf,
-    /// Directories of `PATH`.
+    /// The directories on `PATH`.
     path: Vec<PathBuf>,
-    /// Their installations.
+    /// The installations of the programs in these directories.
     installed: Vec<PathBuf>,
     declared: Vec<PathBuf>,
     writable: Vec<PathBuf>,
@@ -149,7 +151,7 @@ impl Places {
         }
     }
 
-    /// Reports whether it is already granted.
+    /// Reports whether the path is already granted.
     fn is_covered(&self, path: &Path) -> bool {
         self.is_declared(path) || system::is_program(path)
     }
@@ -158,12 +160,12 @@ impl Places {
         self.declared.iter().any(|it| path.starts_with(it))
     }
 
-    /// Reports whether the confined program could have written it in an earlier run.
+    /// Reports whether the confined program could have written the file in an earlier run.
     fn is_writable(&self, path: &Path) -> bool {
         self.writable.iter().any(|it| path.starts_with(it))
     }
 
-    /// Reports whether it is installed in a system directory or on `PATH`.
+    /// Reports whether the program is installed in a system directory or on `PATH`.
     fn is_user_chosen(&self, path: &Path) -> bool {
         system::is_program(path)
             || path
@@ -350,7 +352,7 @@ mod tests {
         for part in ["bin", "lib", "bin/black", "bin/python"] {
             assert!(needed.contains(&env.join(part)), "{part}: {needed:?}");
         }
-        // Not if the confined program could have written it.
+        // It is not granted if the confined program could have written it.
         let spec = Spec::new(bin.join("black")).env("PATH", &bin);
         let refused = needs(&spec, &narrow().write(&bin)).unwrap_err();
         assert_eq!(refused.needed, env);

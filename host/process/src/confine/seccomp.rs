@@ -1,7 +1,7 @@
 //! The seccomp filter, for what Landlock does not cover.
 //!
-//! It is written by hand because it is short, and because the ways around a filter are in its
-//! details: other architectures (i386 on an x86-64 kernel) use other system call numbers, and so
+//! It is written by hand because it is short, and because the details determine whether it can be
+//! bypassed: other architectures (i386 on an x86-64 kernel) use other system call numbers, and so
 //! does x32, which has the same architecture value.
 
 use libc::{
@@ -11,7 +11,7 @@ use libc::{
 
 use super::Net;
 
-/// `AUDIT_ARCH_…` of `linux/audit.h`: the ELF machine, 64 bits, little endian.
+/// `AUDIT_ARCH_…` from `linux/audit.h`: the ELF machine, 64 bits, little endian.
 #[cfg(target_arch = "x86_64")]
 const ARCH: Option<u32> = Some(0xc000_003e);
 #[cfg(target_arch = "aarch64")]
@@ -25,17 +25,18 @@ const ARCH: Option<u32> = Some(0xc000_00f3);
 )))]
 const ARCH: Option<u32> = None;
 
-/// The bit in the number of a system call that marks it as x32. No other architecture uses numbers
-/// that high.
+/// The bit in a system call number that marks an x32 call. No other architecture uses numbers that
+/// high.
 const X32: u32 = 0x4000_0000;
 
-/// The type in the type argument of `socket`; the rest are flags.
+/// The bits of `socket`'s type argument that contain the type; the others are flags.
 const SOCK_TYPE_MASK: u32 = 0xf;
 
 /// System calls that are always denied, because neither the file rules nor the socket rules cover
 /// them.
 const DENIED: [c_long; 31] = [
-    // Performs the work of other system calls, including sockets, without making them.
+    // `io_uring` performs the work of other system calls, including socket calls, without making
+    // them.
     libc::SYS_io_uring_setup,
     libc::SYS_io_uring_enter,
     libc::SYS_io_uring_register,
@@ -78,9 +79,9 @@ const DENIED: [c_long; 31] = [
 /// runtimes call it at startup and never use it.
 const WATCH: c_long = libc::SYS_inotify_add_watch;
 
-/// Set and remove extended attributes, including access control lists, and file flags. Landlock has
-/// no rule for them. The error is that of a file system without attributes, which `cp -a`, `tar`
-/// and Python's `shutil.copy2` tolerate.
+/// System calls that set and remove extended attributes, including access control lists, and file
+/// flags. Landlock has no rule for them. The error is that of a file system without attributes,
+/// which `cp -a`, `tar` and Python's `shutil.copy2` tolerate.
 const ATTRIBUTES: [c_long; 9] = [
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -95,9 +96,9 @@ const ATTRIBUTES: [c_long; 9] = [
     469,
 ];
 
-/// The same through `ioctl` on an open file: `FS_IOC_SETFLAGS` in two sizes, `FS_IOC_SETVERSION`,
-/// `FS_IOC_FSSETXATTR`, `FS_IOC_ENABLE_VERITY` and `FS_IOC_SET_ENCRYPTION_POLICY`. Read access is
-/// enough for most of them.
+/// `ioctl` requests that change file flags on an open file: `FS_IOC_SETFLAGS` in two sizes,
+/// `FS_IOC_SETVERSION`, `FS_IOC_FSSETXATTR`, `FS_IOC_ENABLE_VERITY` and
+/// `FS_IOC_SET_ENCRYPTION_POLICY`. Read access is enough for most of them.
 const FLAGS: [u32; 6] = [
     0x4008_6602,
     0x4004_6602,
@@ -107,8 +108,8 @@ const FLAGS: [u32; 6] = [
     0x800c_6613,
 ];
 
-/// Accept incoming connections, which a list of ports does not allow. `listen` is included because
-/// the kernel assigns a port to a socket that listens without being bound.
+/// System calls for incoming connections, which a list of ports does not allow. `listen` is
+/// included because the kernel assigns a port to a socket that listens without being bound.
 const INBOUND: [c_long; 4] = [
     libc::SYS_bind,
     libc::SYS_listen,
@@ -197,8 +198,8 @@ fn decide(cases: &[Case]) -> Vec<sock_filter> {
 }
 
 /// Denies changing another process's limits, one of which is the CPU time after which it is killed.
-/// Also denies changing the limit that marks the process's tree. Reading it is allowed: the pointer
-/// to the new limit is null then.
+/// Also denies changing the limit that marks the process's tree. Reading limits is allowed; the
+/// pointer to the new limit is null then.
 fn limits() -> Vec<sock_filter> {
     let mut code = vec![
         load(Field::Argument(0)),
@@ -215,7 +216,7 @@ fn limits() -> Vec<sock_filter> {
 }
 
 /// Denies changing the limit that marks the process's tree (see `limit.rs`). `resource` is the
-/// argument that names the limit.
+/// index of the argument that specifies the limit.
 fn mark(resource: u32) -> Vec<sock_filter> {
     vec![
         load(Field::Argument(resource)),
@@ -261,7 +262,7 @@ fn leases() -> Vec<sock_filter> {
 }
 
 /// Denies TCP Fast Open, which connects without `connect` and bypasses Landlock's check. `flags` is
-/// the argument with the flags.
+/// the index of the argument that contains the flags.
 fn sending(flags: u32) -> Vec<sock_filter> {
     vec![
         load(Field::Argument(flags)),
@@ -334,7 +335,7 @@ const ALLOW: sock_filter = instruction(libc::BPF_RET | libc::BPF_K, libc::SECCOM
 enum Field {
     Number,
     Arch,
-    /// The lower half, which is all that the kernel reads of an `int`.
+    /// The lower half of an argument, which is all that the kernel reads of an `int`.
     Argument(u32),
     UpperHalf(u32),
 }

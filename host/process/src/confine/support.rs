@@ -2,7 +2,7 @@ use std::fmt;
 
 use super::Net;
 
-/// What this system can enforce of a [`Confinement`](super::Confinement).
+/// Which parts of a [`Confinement`](super::Confinement) this system can enforce.
 ///
 /// Displays as one line: `files, TCP and signals by Landlock (ABI 7), other sockets by seccomp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -115,7 +115,7 @@ impl fmt::Display for Support {
             ),
             (abi, false) => write!(
                 f,
-                "{by_landlock} by Landlock (ABI {abi}), but no other sockets: this kernel has no seccomp"
+                "{by_landlock} by Landlock (ABI {abi}), but not other sockets: this kernel has no seccomp"
             ),
         }
     }
@@ -125,14 +125,14 @@ impl fmt::Display for Support {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Enforced {
-    /// No file access beyond what is granted.
+    /// Whether file access is limited to what is granted.
     pub files: bool,
-    /// No TCP beyond what is granted.
+    /// Whether TCP is limited to what is granted.
     pub tcp: bool,
-    /// No sockets other than TCP (UDP, Unix, raw, netlink and all other kinds), unless the whole
-    /// network is granted.
+    /// Whether sockets other than TCP (UDP, Unix, raw, netlink and all other kinds) are denied,
+    /// unless the whole network is granted.
     pub other_sockets: bool,
-    /// No signals to processes outside the tree.
+    /// Whether signals to processes outside the tree are denied.
     pub signals: bool,
 }
 

@@ -77,7 +77,7 @@ const RUNTIMES: [&str; 4] = ["python", "perl", "java-", "terminfo"];
 
 /// Kernel information that runtimes read: the number of processors, memory limits, their own memory
 /// maps. All of `/proc` is granted, because a rule for `/proc/self` would refer to the process that
-/// creates the rule. The secrets in there (`environ`, `fd`, `mem`, …) require the right to trace
+/// creates the rule. The secrets in there (`environ`, `fd`, `mem`, …) require permission to trace
 /// the process, which a confined process has only within its own tree.
 const KERNEL: [&str; 4] = [
     "/proc",
@@ -87,7 +87,7 @@ const KERNEL: [&str; 4] = [
 ];
 
 /// Stateless devices, granted for reading and writing. The terminal is excluded, because a program
-/// could fake what is typed there.
+/// could inject fake input there.
 const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
@@ -99,11 +99,11 @@ const DEVICES: [&str; 5] = [
 /// The kind of access that is granted to a path.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Grant {
-    /// Read and executed.
+    /// Read and execute access.
     Program,
-    /// Read.
+    /// Read access.
     Setting,
-    /// Read and written.
+    /// Read and write access.
     Device,
 }
 

@@ -24,7 +24,7 @@ use crate::marker::TreeId;
 /// is usual on Unix.
 const SHELL: &CStr = c"/bin/sh";
 
-/// What executes a program. As a number, the index of the first argument to use.
+/// What executes a program. The discriminant is the index of the first argument to use.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Executor {
     Shell = 0,
@@ -39,7 +39,7 @@ pub(super) struct Image<'a> {
     /// `dup2` overwrites another.
     ends: [OwnedFd; 3],
     jail: Option<&'a Jail>,
-    /// The mark of its tree.
+    /// The resource limit that marks the process's tree.
     limit: Option<Rlimit>,
     arguments: Strings,
     environment: Strings,
@@ -52,7 +52,7 @@ impl<'a> Image<'a> {
         tree: TreeId,
         jail: Option<&'a Jail>,
     ) -> io::Result<(Self, [OwnedFd; 3])> {
-        // Relative to this program's directory, not the child's.
+        // A relative path is relative to this program's directory, not the child's.
         let program = std::path::absolute(spec.program())?;
         let arguments = [SHELL.to_owned(), text(program.into_os_string())?]
             .into_iter()
@@ -92,8 +92,8 @@ impl<'a> Image<'a> {
         if let Some(jail) = self.jail {
             jail.enter().map_err(Unconfined::number)?;
         }
-        // Last, so that a signal sent to this program's group does not reach a child that has not
-        // left the group yet.
+        // This comes last, so that a signal sent to this program's group does not reach a child
+        // that has not left the group yet.
         signals::unblock();
         Err(self.exec(by as usize))
     }
@@ -101,7 +101,7 @@ impl<'a> Image<'a> {
     fn prepare(&self) -> rustix::io::Result<()> {
         setpgid(None, None)?;
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // If the parent died before the call above, the signal will never come.
+        // If the parent died before the call above, the signal will never arrive.
         if getppid() != Some(self.parent) {
             return Err(Errno::SRCH);
         }

@@ -38,7 +38,8 @@ pub(crate) fn launch(spec: &Spec, tree: TreeId, jail: Option<&Jail>) -> io::Resu
 }
 
 /// Reports whether the kernel rejected the format of a script that has no interpreter line, which a
-/// shell can run. Not for an interpreter of unknown format or a binary for another machine.
+/// shell can run. Returns `false` for an interpreter of unknown format or a binary for another
+/// machine.
 fn is_shell_script(error: &io::Error, spec: &Spec) -> bool {
     error.raw_os_error() == Some(libc::ENOEXEC) && shebang::is_missing(spec.program())
 }

@@ -11,7 +11,7 @@ use rustix::io::Errno;
 const RETRY: Duration = Duration::from_secs(1);
 
 /// How long to wait for the lock. It is held only during one write, so a process that holds it
-/// longer was stopped meanwhile (Ctrl-Z) and must not block us.
+/// longer has been stopped (Ctrl-Z) and must not block us.
 const LOCK_TIMEOUT: Duration = Duration::from_millis(200);
 
 /// Appends complete lines to a file that other processes also append to and rotate.
@@ -29,7 +29,7 @@ pub(super) struct Appender {
     /// Whether waiting for the lock timed out. Until it is free again, it is tried without waiting.
     lock_timed_out: bool,
     lost: u64,
-    /// Why lines cannot be written at present.
+    /// Why lines cannot be written at present; `None` if they can.
     pub(super) problem: Option<String>,
     retry: Option<Instant>,
 }

@@ -2,7 +2,7 @@ use std::time::{Duration, Instant};
 
 /// Drops lines that arrive too fast, and counts them.
 ///
-/// A token bucket of bytes that fills at `rate` up to `burst`. After a line did not fit, all lines
+/// A token bucket of bytes that fills at `rate` up to `burst`. Once a line does not fit, all lines
 /// are dropped until a quarter of the bucket is full again; otherwise a steady flood would be
 /// written as single lines between counts.
 #[derive(Debug)]
@@ -11,7 +11,7 @@ pub(super) struct Flood {
     rate: u64,
     room: u64,
     filled: Instant,
-    /// The number of dropped lines that were not reported yet.
+    /// The number of dropped lines that have not been reported yet.
     pub(super) dropped: u64,
 }
 

@@ -2,9 +2,9 @@
 #[derive(Debug)]
 pub(super) struct Lines {
     longest: usize,
-    /// The incomplete line, without what was truncated.
+    /// The incomplete line, without the truncated bytes.
     begun: Vec<u8>,
-    /// How many of its bytes were truncated.
+    /// The number of bytes that were truncated from this line.
     truncated: u64,
 }
 

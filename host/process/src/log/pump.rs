@@ -5,8 +5,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::LogFile;
 
-/// The buffer size for a stream with much output, which bounds its memory besides one line and the
-/// tail.
+/// The buffer size for a stream with much output. Apart from one line and the tail, this is all the
+/// memory that a stream uses.
 const CHUNK: usize = 64 << 10;
 /// The buffer size for other streams, which is nearly all of them.
 const SMALL_CHUNK: usize = 2 << 10;

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 pub(super) struct Tail {
     most: usize,
     bytes: VecDeque<u8>,
-    /// Whether there was more before it.
+    /// Whether earlier bytes were dropped.
     cut: bool,
 }
 
@@ -26,7 +26,8 @@ impl Tail {
         self.bytes.extend(new);
     }
 
-    /// Returns trimmed text, from the start of a line if it contains one.
+    /// Returns the bytes as trimmed text. If earlier bytes were dropped, the text starts after
+    /// the first newline, if there is one.
     pub(super) fn text(&self) -> String {
         let bytes: Vec<u8> = self.bytes.iter().copied().collect();
         let text = bytes.trim_ascii_end();

@@ -51,7 +51,7 @@ async fn output(spec: Spec) -> String {
     output_for(spec, "").await
 }
 
-/// The same, for a process that reads `input`.
+/// Like [`output`], for a process that reads `input`.
 async fn output_for(spec: Spec, input: &str) -> String {
     let mut process = spawner().spawn(spec).await.unwrap();
     let mut stdin = process.take_stdin().unwrap();

@@ -79,7 +79,8 @@ async fn stopping_continues_when_the_caller_stops_waiting() {
     assert_eq!(within(process.wait()).await, Exit::Signal(9));
 }
 
-/// It left the group and cleared its environment, but its parent is running: found by descent.
+/// It left the group and cleared its environment, but its parent is running, so it is found by
+/// descent.
 #[tokio::test]
 async fn a_grandchild_in_another_session_is_found_by_its_parents() {
     for grace in [Duration::ZERO, LONG] {
@@ -94,7 +95,7 @@ async fn a_grandchild_in_another_session_is_found_by_its_parents() {
     }
 }
 
-/// It lost its parent and cleared its environment: found by its group.
+/// It lost its parent and cleared its environment, so it is found by its group.
 #[tokio::test]
 async fn a_grandchild_without_parents_is_found_by_its_group() {
     let (process, grandchild) = with_pid("env -i sleep 1000 & echo $!").await;
@@ -104,7 +105,7 @@ async fn a_grandchild_without_parents_is_found_by_its_group() {
     assert!(!is_alive(grandchild));
 }
 
-/// It left the group and lost its parents: found by its mark.
+/// It left the group and lost its parents, so it is found by its mark.
 #[tokio::test]
 async fn a_daemon_is_found_by_its_mark() {
     let (process, daemon) = with_pid("setsid sh -c 'sleep 1000 & echo $!' &").await;
@@ -219,7 +220,7 @@ async fn a_cancelled_spawn_is_killed() {
         _ = spawner.spawn(sh("sleep 1000")) => panic!("spawning cannot be done yet"),
         () = async {} => {}
     }
-    // The spawner works in order, so the first process was started before this one.
+    // The spawner handles requests in order, so the first process was started before this one.
     let process = spawner.spawn(sh("exit 0")).await.unwrap();
     within(process.end(LONG)).await;
     within(spawner.idle()).await;

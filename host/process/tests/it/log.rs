@@ -126,7 +126,7 @@ fn written(writer: &str, n: usize) -> String {
 }
 
 #[test]
-#[ignore = "helper of the tests of a shared log"]
+#[ignore = "helper for the shared-log tests"]
 fn helper_writer() {
     if !is_helper("log::helper_writer") {
         return;

@@ -63,9 +63,9 @@ async fn stubborn_processes_are_stopped_concurrently() {
     assert!(start.elapsed() < Duration::from_secs(10));
 }
 
-/// Measures the time until a process is ready: bare (started by the standard library with pipes
-/// only), by a spawner, and confined. Takes the medians of many interleaved rounds, so that other
-/// load on the machine affects all three equally.
+/// Measures the time until a process is ready if it is started by the standard library with pipes
+/// only ("bare"), by a spawner, and by a spawner with a confinement. Takes the medians of many
+/// interleaved rounds, so that other load on the machine affects all three equally.
 ///
 /// Run it with `--release -- --ignored --nocapture measure_start_times`.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

@@ -262,7 +262,7 @@ fn adopted_processes_are_reaped_in_a_pid_namespace() {
     let mut command = Command::new("unshare");
     command.args(["--pid", "--fork", "--mount-proc"]);
     if !command.arg("true").status().is_ok_and(|it| it.success()) {
-        unsupported("unshare cannot make a pid namespace here");
+        unsupported("unshare cannot create a pid namespace here");
         return;
     }
     let mut command = Command::new("unshare");

@@ -7,7 +7,8 @@ pub(super) fn field_type(field: &Value) -> String {
     if let Some(link) = field["$ref"].as_str() {
         return definition(link);
     }
-    // Every optional field can be `null`. The page mentions that once.
+    // Every optional field can be `null`. The page says so once, so it is not repeated for each
+    // field.
     if let Some(branches) = field["anyOf"].as_array() {
         let types = branches
             .iter()

@@ -1,8 +1,8 @@
 //! Recognises simple schemas, which most tools have, as valid without compiling them.
 //!
 //! A compiled schema takes memory and is only needed to check values, and most tools validate their
-//! arguments themselves. Schemas that are not recognised here are compiled immediately to check
-//! them.
+//! arguments themselves. Schemas that are not recognised here are compiled immediately, to find out
+//! whether they are valid.
 
 use serde_json::Value;
 
@@ -10,7 +10,7 @@ const TYPES: [&str; 7] = [
     "null", "boolean", "integer", "number", "string", "array", "object",
 ];
 
-/// Returns whether the schema is certain to compile. `false` means that it is unknown.
+/// Returns whether the schema is certain to compile. `false` means that it may or may not.
 pub(super) fn is_simple(schema: &Value) -> bool {
     let Value::Object(keywords) = schema else {
         return schema.is_boolean();
@@ -50,7 +50,8 @@ fn is_type(name: &Value) -> bool {
     name.as_str().is_some_and(|name| TYPES.contains(&name))
 }
 
-/// Returns whether the values are distinct strings. Other types and long lists are not compared.
+/// Returns whether the values are distinct strings. Returns `false` for long lists, which are not
+/// compared.
 fn are_distinct_strings(values: &[Value]) -> bool {
     let few = values.len() <= 64;
     few && values

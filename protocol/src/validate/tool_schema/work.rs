@@ -1,4 +1,4 @@
-//! Predicts how much work it is to check a value against a schema.
+//! Predicts the work needed to check a value against a schema.
 //!
 //! A validator visits each location of a value once for every schema that applies there: schemas
 //! applied to the same location (`allOf`, `$ref`) and schemas applied from the parent
@@ -84,13 +84,14 @@ fn measure(value: &Value, size: &mut u64) -> usize {
 #[derive(Default)]
 struct Node {
     own: u64,
-    /// Applied to the same location.
+    /// Schemas that apply to the same location.
     in_place: Vec<usize>,
-    /// Applied to children, each to different ones: two properties never share a location.
+    /// Schemas that each apply to a different child: two properties never share a location.
     distinct_children: Vec<usize>,
-    /// Applied to children, together with all others.
+    /// Schemas that each apply to any number of children, so several can apply to the same one.
     all_children: Vec<usize>,
-    /// Whether it has `unevaluated…`, which visits everything in `in_place` again.
+    /// Whether the schema has an `unevaluated…` keyword, which visits everything in `in_place`
+    /// again.
     has_unevaluated: bool,
 }
 
@@ -249,7 +250,7 @@ impl<'s> Graph<'s> {
         visits
     }
 
-    /// Returns the visits that the schemas for children add at one level.
+    /// Returns the number of visits that the schemas for children add at one level.
     fn down(node: &Node, above: &[u64], is_first: bool) -> u64 {
         if is_first {
             return node.own;

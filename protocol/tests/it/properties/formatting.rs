@@ -1,5 +1,6 @@
-//! A line decodes to what a plain parser and the schema make of it, regardless of formatting: keys
-//! in any order, whitespace and escapes anywhere, extra fields, duplicate keys, reserved keys.
+//! A line decodes to the same frame as with a plain parser and the schema, regardless of
+//! formatting: keys in any order, whitespace and escapes anywhere, extra fields, duplicate keys,
+//! reserved keys.
 
 use std::fmt::Debug;
 
@@ -17,7 +18,7 @@ use super::{
     tables::{change, odd, places},
 };
 
-/// Writes a JSON text and makes a random choice at every step.
+/// Writes JSON, making a random formatting choice at every step.
 struct Formatter {
     line: String,
     choices: u64,
@@ -144,7 +145,7 @@ fn expected<F: Validated>(formatted: &Formatter) -> Option<F> {
 
 fn read_as_expected<F: Validated + Debug + PartialEq>() {
     for name in F::NAMES {
-        let document = of_frame::<F>(name).expect("a frame of the list");
+        let document = of_frame::<F>(name).expect("a listed frame");
         let changed = (
             values_of(&document.schema),
             any::<prop::sample::Index>(),

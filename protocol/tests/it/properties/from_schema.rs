@@ -14,8 +14,8 @@ pub(super) fn values_of(schema: &Value) -> BoxedStrategy<Value> {
     )
 }
 
-/// The whole document, and the number of references followed so far, because blocks can contain
-/// blocks.
+/// The whole document, and the number of references followed so far. The number is limited, because
+/// blocks can contain blocks.
 #[derive(Clone, Copy)]
 struct Root<'s> {
     document: &'s Value,
@@ -44,7 +44,8 @@ fn values(schema: &Value, root: &Root<'_>) -> BoxedStrategy<Value> {
     }
     for choice in ["oneOf", "anyOf"] {
         if let Some(branches) = schema[choice].as_array() {
-            // At depth, use only the first branch, which contains no further references.
+            // When nested too deeply, use only the first branch, which contains no further
+            // references.
             let count = if root.references > 2 {
                 1
             } else {

@@ -104,8 +104,8 @@ impl Invent<'_, '_> {
     fn tagged<T: Tagged>(self) -> Value {
         let depth = self.0.depth.get();
         self.0.depth.set(depth + 1);
-        // A tool result contains blocks, and a block can be a tool result. At some depth, use a
-        // text block.
+        // A tool result contains blocks, and a block can be a tool result. When nested too deeply,
+        // use a text block.
         let choice = if depth > 2 {
             0
         } else {
@@ -316,11 +316,11 @@ impl<'de> VariantAccess<'de> for Variant {
     }
 
     fn newtype_variant_seed<T: DeserializeSeed<'de>>(self, _: T) -> Result<T::Value, Error> {
-        unreachable!("the wire has no such enums")
+        unreachable!("wire types have no such enums")
     }
 
     fn tuple_variant<V: Visitor<'de>>(self, _: usize, _: V) -> Result<V::Value, Error> {
-        unreachable!("the wire has no such enums")
+        unreachable!("wire types have no such enums")
     }
 
     fn struct_variant<V: Visitor<'de>>(
@@ -328,6 +328,6 @@ impl<'de> VariantAccess<'de> for Variant {
         _: &'static [&'static str],
         _: V,
     ) -> Result<V::Value, Error> {
-        unreachable!("the wire has no such enums")
+        unreachable!("wire types have no such enums")
     }
 }

@@ -1,5 +1,5 @@
-//! The tables accept nothing that the schemas reject, and every line decodes as it does from a
-//! parsed value. The input is valid values with one location changed.
+//! The tables accept nothing that the schemas reject, and every line decodes to the same frame as
+//! its parsed value. The input is valid values with one location changed.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -121,7 +121,7 @@ fn decode_step_by_step<F: Validated>(line: &str) -> Option<F> {
 
 fn of_set<F: Validated + std::fmt::Debug + PartialEq>() {
     for name in F::NAMES {
-        let document = of_frame::<F>(name).expect("a frame of the list");
+        let document = of_frame::<F>(name).expect("a listed frame");
         verdicts_agree(&document, |value| {
             let line = value.to_string();
             let frame = validate::frame::<F>(line.as_bytes()).ok();

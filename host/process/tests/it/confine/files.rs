@@ -204,7 +204,7 @@ async fn file_attributes_and_flags_cannot_be_changed() {
     }
 }
 
-/// Programs that copy attributes treat it as a file system without attributes.
+/// Programs that copy attributes react to the error as on a file system without attributes.
 #[tokio::test]
 async fn copying_files_works_without_attributes() {
     let (Some(narrow), Some(python)) = (narrow(), python()) else {

@@ -10,15 +10,16 @@ use zot_test_support::skip::unsupported;
 use super::{attempt, denied, find, narrow, output, python, works};
 use crate::support::sh;
 
-/// Returns a listener. The kernel accepts connections until its queue is full, so the test need
-/// not.
+/// Returns a listener. The kernel accepts connections until its queue is full, so the test need not
+/// accept them.
 fn listener() -> (TcpListener, String) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let port = listener.local_addr().unwrap().port().to_string();
     (listener, port)
 }
 
-/// Returns a port that no other test gets by asking for any port: it is below the ephemeral range.
+/// Returns a port below the ephemeral range, so that no other test gets it when it asks for any
+/// free port.
 fn free_port() -> String {
     let start = 20_000 + std::process::id() % 10_000;
     let mut ports = (start..32_768).filter(|port| {

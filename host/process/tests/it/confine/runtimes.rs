@@ -202,7 +202,7 @@ async fn a_program_whose_loader_is_not_granted_is_an_error() {
     assert!(
         error
             .to_string()
-            .ends_with("program` needs a file to start that its permissions do not grant"),
+            .ends_with("program` cannot start without a file that its permissions do not grant"),
         "{error}"
     );
 }

@@ -76,7 +76,7 @@ async fn an_undeclared_interpreter_is_not_granted() {
                 interpreter.display()
             )
         );
-        // A script of the extension in between.
+        // With one of the extension's own scripts in between.
         let nested = folders.own.join("nested");
         script(&nested, format!("#!{}\n", main.display()), 0o755);
         let result = folders.try_start(&nested, &narrow).await;
