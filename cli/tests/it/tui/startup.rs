@@ -60,7 +60,7 @@ fn a_slash_lists_built_in_commands_and_those_of_each_extension() {
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_for("ext 1/1");
     screen.keys("/s");
-    screen.wait_for("/skills");
+    screen.wait_for("/show");
     let rows = screen.rows();
     let at = |text: &str| {
         let found = rows.iter().position(|row| row.contains(text));
