@@ -38,7 +38,7 @@ use crate::{
     exit::Exit,
 };
 
-/// Sixty frames a second.
+/// Minimum interval between frames, for about sixty frames a second.
 const FRAME: Duration = Duration::from_millis(16);
 /// Interval between redraws of animated parts, such as the spinner.
 const TICK: Duration = Duration::from_millis(100);
@@ -72,7 +72,7 @@ struct App {
     end: Option<End>,
 }
 
-/// Settings that do not change while the app runs.
+/// Settings that do not change while the app is running.
 struct AppOptions {
     home: Home,
     catalogue: Arc<Catalogue>,
@@ -81,7 +81,7 @@ struct AppOptions {
     provider: String,
     /// Whether the demo model is used because no API key was found.
     fell_back: bool,
-    /// Whether installed extensions are not loaded (`--no-ext`).
+    /// Whether to skip installed extensions (`--no-ext`).
     no_ext: bool,
 }
 
@@ -102,7 +102,8 @@ pub(crate) async fn run(start: Start, prompt: &str) -> anyhow::Result<()> {
     let record = start.record.clone();
     let mut app = App::new(start, prompt, terminal, messages);
     app.draw();
-    // After the first frame, so that a slow start still shows something.
+    // Start reading input only after the first frame, so that something is visible during a slow
+    // start.
     let (mut inputs, reading) = terminal::read_input().context("cannot read from the terminal")?;
     let reaper = Spawner::new().and_then(|it| Subreaper::enable(&it, Orphans::All));
     app.perform(Effect::FindUntrusted(AfterTrust::Start));
@@ -229,7 +230,7 @@ impl App {
             _ = resizes.recv() => {
                 self.terminal.resized();
                 self.dispatch(Message::Resized(self.terminal.size()));
-                // The old frame does not fit the new size.
+                // Redraw immediately, because the old frame does not fit the new size.
                 self.draw();
             }
             input = inputs.recv() => {
@@ -240,7 +241,8 @@ impl App {
                 }
             }
             started = wait_for_start(&mut self.starting) => self.started(started),
-            // At most once per frame, so that a flood of notes cannot starve the loop.
+            // Drain the bridge at most once per frame, so that a flood of notes cannot starve the
+            // loop.
             () = bridge.arrived(), if self.last_polled.elapsed() >= FRAME => self.drain_bridge(),
             message = inbox.recv() => {
                 if let Some(message) = message {
@@ -260,7 +262,7 @@ impl App {
         }
     }
 
-    /// Returns when the loop must run again even if nothing happens.
+    /// Returns the time at which the loop must run again, even if no event arrives before then.
     fn wake(&self) -> Instant {
         let far = Instant::now() + Duration::from_secs(3600);
         let frame = if self.dirty && self.terminal.is_free() {
@@ -292,7 +294,8 @@ impl App {
     fn input(&mut self, input: Input) {
         match input {
             Input::Key(key) => {
-                // For the test that a panic restores the terminal; compiled only into debug builds.
+                // Used by the test that a panic restores the terminal. Compiled only into debug
+                // builds.
                 #[cfg(debug_assertions)]
                 assert!(
                     std::env::var_os("ZOT_TEST_PANIC").is_none(),
@@ -307,7 +310,8 @@ impl App {
 
     fn drain_bridge(&mut self) {
         self.last_polled = Instant::now();
-        // Show earlier agent events first: the tool call, then the question about it.
+        // Show earlier agent events first, so that a tool call appears before the question about
+        // it.
         if let Some(event) = self.events.as_mut().and_then(EventStream::ready) {
             self.event(Some(event));
         }
@@ -413,7 +417,7 @@ impl App {
     }
 }
 
-/// Returns the next event of the running prompt; pending forever if none is running.
+/// Returns the next event of the running prompt. Never completes if no prompt is running.
 async fn next_event(events: &mut Option<EventStream>) -> Option<zot_protocol::rpc::Event> {
     match events {
         Some(events) => events.next().await,

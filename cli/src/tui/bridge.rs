@@ -1,6 +1,6 @@
-//! The host's hooks for the interactive agent: a queue between the extensions' tasks and the main
-//! loop. It keeps the order of messages and is bounded per extension, so a flood of notes becomes
-//! the last twenty and a count.
+//! The host's hooks for the interactive agent: a queue between the extension tasks and the main
+//! loop. The queue preserves the order of messages and is bounded per extension: in a flood of
+//! notes, only the last twenty are kept, and the others are counted.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -21,7 +21,7 @@ use super::state::{Panel, ToolGrant};
 pub(crate) const MAX_NOTES: usize = 20;
 /// Maximum number of queued notices from the host itself.
 const MAX_NOTICES: usize = 100;
-/// Limits for queued panel messages per extension: messages, and bytes.
+/// Limits for queued panel messages per extension: the number of messages, and their total bytes.
 const MAX_PANEL_MESSAGES: (usize, usize) = (100, 2 << 20);
 
 /// A message from an extension, or from the host about an extension, for the screen.
@@ -32,11 +32,11 @@ pub(crate) enum HostMessage {
         level: NoteLevel,
         message: String,
     },
-    /// An extension calls a tool.
+    /// An extension called a tool.
     ToolCalled(rpc::ExtToolCall),
     /// A tool call made by an extension has ended.
     ToolCallEnded(rpc::ExtToolResult),
-    /// The number of notes and calls of an extension that were dropped from the queue.
+    /// The number of an extension's notes and tool calls that were dropped from the queue.
     Skipped {
         extension: String,
         count: u64,
@@ -52,7 +52,7 @@ pub(crate) enum HostMessage {
         extension: String,
         text: String,
     },
-    /// Prompts from an extension were dropped because they were too many or too large.
+    /// Prompts from an extension were dropped because there were too many or they were too large.
     SubmitsDropped(String),
     /// A tool call needs confirmation; see [`Bridge::answer`].
     Confirm {
@@ -65,7 +65,7 @@ pub(crate) enum HostMessage {
 }
 
 impl HostMessage {
-    /// Returns the size of the message if it concerns a panel of this extension.
+    /// Returns the size of the message if it concerns one of this extension's panels.
     fn panel_bytes(&self, extension: &str) -> Option<usize> {
         let size = |texts: [Option<&String>; 2], lines: &[String]| {
             let texts = texts.into_iter().flatten().chain(lines);
@@ -112,7 +112,7 @@ impl Bridge {
         self.confirm.store(confirm, Ordering::SeqCst);
     }
 
-    /// Answers a confirmation that is still pending.
+    /// Answers a confirmation, if it is still pending.
     pub(crate) fn answer(&self, number: u64, yes: bool) {
         if let Some(answer) = self.questions.lock().remove(&number) {
             let _ = answer.send(if yes { Confirmed::Yes } else { Confirmed::No });
@@ -140,13 +140,13 @@ impl Bridge {
         self.arrived.notify_one();
     }
 
-    /// Queues a panel message. Over the limits, drops the oldest panel messages of that extension.
+    /// Queues a panel message. If a limit is exceeded, drops the extension's oldest panel messages.
     fn push_panel(&self, extension: &str, message: HostMessage) {
         {
             let mut queue = self.queue.lock();
             queue.push_back(message);
             let (mut count, mut bytes) = (0, 0);
-            // Walk from the newest, keeping messages until a limit is reached.
+            // Iterate from the newest message, keeping messages until a limit is reached.
             for at in (0..queue.len()).rev() {
                 let Some(size) = queue[at].panel_bytes(extension) else {
                     continue;
@@ -161,7 +161,7 @@ impl Bridge {
         self.arrived.notify_one();
     }
 
-    /// Drops queued panel messages of an extension: those for `id`, or all.
+    /// Drops an extension's queued panel messages: those for the panel `id`, or all of them.
     fn drop_panels(&self, extension: &str, id: Option<&PanelId>) {
         self.queue.lock().retain(|message| match message.panel() {
             Some((by, panel)) => by != extension || id.is_some_and(|id| panel != id),
@@ -169,8 +169,8 @@ impl Bridge {
         });
     }
 
-    /// Queues a message of a kind that an extension can send without limit. Over the limit, drops
-    /// and counts the oldest one.
+    /// Queues a note or a tool call from an extension. If the extension already has [`MAX_NOTES`]
+    /// of them in the queue, drops and counts the oldest one.
     fn push_bounded(&self, extension: &str, message: HostMessage) {
         {
             let mut queue = self.queue.lock();
@@ -201,7 +201,7 @@ impl Bridge {
 }
 
 impl HostMessage {
-    /// Returns the extension of a message that it can send without limit.
+    /// Returns the extension that sent a note or a tool call, and `None` for other messages.
     fn sent_freely_by(&self) -> Option<&str> {
         match self {
             Self::Note { extension, .. } => Some(extension),
@@ -211,7 +211,7 @@ impl HostMessage {
         }
     }
 
-    /// Returns the extension and the panel of a panel message.
+    /// Returns the extension and the panel id of a panel message.
     fn panel(&self) -> Option<(&str, &PanelId)> {
         match self {
             Self::OpenPanel(by, open) => Some((by, &open.panel.id)),
@@ -369,7 +369,7 @@ impl Hooks for Bridge {
     }
 }
 
-/// Withdraws its question when it is dropped.
+/// Withdraws a question when dropped.
 struct WithdrawOnDrop<'b> {
     bridge: &'b Bridge,
     number: u64,
@@ -452,7 +452,7 @@ mod tests {
         assert_eq!(
             bridge.take().len(),
             1,
-            "the panels of an extension that is gone are dropped"
+            "the panels of an extension that has exited are dropped"
         );
     }
 

@@ -3,7 +3,8 @@
 use clap::ValueEnum;
 use zot_protocol::BUILTIN_COMMANDS;
 
-/// A command, in the order of [`BUILTIN_COMMANDS`]. `ValueEnum` provides the list of all commands.
+/// A built-in command. The variants are in the order of [`BUILTIN_COMMANDS`]. `ValueEnum` provides
+/// the list of all variants.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub(crate) enum Builtin {
     Help,
@@ -35,7 +36,7 @@ impl Builtin {
         BUILTIN_COMMANDS[self as usize].0
     }
 
-    /// Returns the usage of the arguments.
+    /// Returns the usage text for the arguments.
     pub(crate) fn args(self) -> &'static str {
         match self {
             Self::Model => "[NAME]",

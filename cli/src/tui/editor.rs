@@ -25,36 +25,36 @@ use crate::tui::theme::Theme;
 /// What the editor did with a key.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Outcome {
-    /// The user submitted the text, with chips expanded. The editor is now empty, and the history
-    /// has the text.
+    /// The user submitted the text, with chips expanded. The text is now in the history, and the
+    /// editor is empty.
     Submit(String),
     /// The text or the cursor may have changed.
     Done,
-    /// Not a key of the editor. Nothing has changed.
+    /// The editor does not handle this key. Nothing has changed.
     Ignored,
 }
 
-/// A text with a cursor, and the history of earlier prompts.
+/// Editable text with a cursor, and the history of earlier prompts.
 #[derive(Default)]
 pub(crate) struct Editor {
     buffer: TextBuffer,
     chips: Chips,
     is_secret: bool,
-    /// The column that up and down try to keep.
+    /// The column to return to when moving up or down across shorter rows.
     goal: Option<usize>,
     drawn: Cell<Drawn>,
-    /// Earlier prompts. The owner loads and stores the file.
+    /// Earlier prompts. The owner of the editor loads and stores the history file.
     pub(crate) history: History,
 }
 
-/// The last layout on the screen. Up and down move by its rows, and scrolling starts from it.
+/// The layout as last drawn. Up and down move by its rows, and scrolling starts from its position.
 #[derive(Debug, Clone, Copy, Default)]
 struct Drawn {
     width: u16,
     top: usize,
 }
 
-// Omits the text, which may be a secret.
+// Omits the text, which can be a secret.
 impl fmt::Debug for Editor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Editor").finish_non_exhaustive()
@@ -62,7 +62,7 @@ impl fmt::Debug for Editor {
 }
 
 impl Editor {
-    /// Creates an editor for a secret: one line, shown as dots, without history and undo.
+    /// Creates an editor for a secret: one line, shown as dots, without history or undo.
     pub(crate) fn secret() -> Self {
         Self {
             is_secret: true,
@@ -102,7 +102,7 @@ impl Editor {
     pub(crate) fn paste(&mut self, text: &str) {
         let text = normalise_line_endings(text);
         if self.is_secret {
-            // A copied key often includes the line break.
+            // A copied API key often ends with a line break.
             self.buffer
                 .insert(&sanitise(text.trim()).replace(['\n', '\t'], ""));
             return;
@@ -123,13 +123,13 @@ impl Editor {
         self.chips.expanded(self.buffer.text())
     }
 
-    /// Replaces the text and moves the cursor to its end. Can be undone.
+    /// Replaces the text and moves the cursor to its end. The user can undo this.
     pub(crate) fn set(&mut self, text: &str) {
         self.history.stop_browsing();
         self.buffer.set(self.chips.restore(text));
     }
 
-    /// Clears the text. Can be undone.
+    /// Clears the text. The user can undo this.
     pub(crate) fn clear(&mut self) {
         if !self.is_empty() {
             self.set("");
@@ -141,8 +141,8 @@ impl Editor {
         self.buffer.text().is_empty()
     }
 
-    /// Returns the visible rows, which include the cursor's, and the cursor position in them
-    /// (column, row).
+    /// Returns the visible rows, including the one with the cursor, and the cursor's position
+    /// (column, row) within them.
     pub(crate) fn lines(
         &self,
         width: u16,
@@ -170,7 +170,7 @@ impl Editor {
         Token::at(self.buffer.text(), self.buffer.cursor())
     }
 
-    /// Replaces a token with a file's path. A space follows a file, but not a directory.
+    /// Replaces a token with a path. Adds a space after a file, but not after a directory.
     pub(crate) fn complete_file(&mut self, token: &Token, path: &str) {
         let written = sanitise(&Token::for_path(path));
         if self.buffer.text().get(token.range.clone()).is_some() {
@@ -199,8 +199,7 @@ impl Editor {
         Outcome::Submit(text)
     }
 
-    /// Moves to the row above or below. Beyond the first and the last row, moves through the
-    /// history.
+    /// Moves to the row above or below. From the first or last row, moves through the history.
     fn move_vertically(&mut self, goal: Option<usize>, by: isize) {
         let view = self.view(self.drawn.get().width);
         let (column, row) = view.cursor(self.buffer.cursor());

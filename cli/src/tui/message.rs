@@ -19,7 +19,7 @@ pub(crate) enum Message {
     Key(KeyEvent),
     Paste(String),
     Resized(Size),
-    /// Time has passed.
+    /// The timer fired. Updates parts that change without input, such as the spinner.
     Tick,
     /// An event of the running prompt.
     Event(rpc::Event),
@@ -27,7 +27,7 @@ pub(crate) enum Message {
     Ended,
     /// A message from an extension, or from the host about one.
     Host(HostMessage),
-    /// Project extensions that the user has not decided about.
+    /// Project extensions about which the user has not decided yet.
     Untrusted(Vec<UntrustedExtension>, AfterTrust),
     Started(Box<Conversation>),
     /// The available commands and extensions have changed.
@@ -35,7 +35,7 @@ pub(crate) enum Message {
         commands: Vec<Command>,
         extensions: Vec<ExtensionInfo>,
     },
-    /// An extension has answered a command, or the command failed.
+    /// An extension has responded to a command, or the command failed.
     CommandResponse {
         extension: String,
         answer: Result<CommandResponse, String>,
@@ -62,13 +62,13 @@ pub(crate) enum EffectResult {
         choices: Vec<Choice>,
         selected: usize,
     },
-    /// Something to print.
+    /// An item to print.
     Print(Item),
 }
 
 /// A conversation that replaces the current one.
 pub(crate) struct Conversation {
-    /// The text of the divider; empty for none.
+    /// The text of the divider. If it is empty, there is no divider.
     pub(crate) title: String,
     pub(crate) items: Vec<Item>,
     pub(crate) model: Model,
@@ -76,7 +76,7 @@ pub(crate) struct Conversation {
     pub(crate) jailed: bool,
 }
 
-/// What to do after the user has decided about project extensions.
+/// What to do after the user has answered the trust dialog.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum AfterTrust {
     Start,
@@ -103,7 +103,7 @@ pub(crate) enum Effect {
     Answer(u64, bool),
     /// Sets whether tool calls need confirmation.
     SetConfirm(bool),
-    /// Stores the trust decisions, then continues.
+    /// Stores the trust decisions, then performs the [`AfterTrust`] action.
     Trust(Vec<(UntrustedExtension, bool)>, AfterTrust),
     FindUntrusted(AfterTrust),
     Clear,

@@ -31,12 +31,12 @@ pub(crate) use picker::{Choice, Picked, Picker, step_wrapping};
 pub(crate) use popup::{Popup, PopupRow};
 pub(crate) use turn::{Call, Turn};
 
-/// How long a first ctrl+c stays armed: a second one within this time exits.
+/// How long zot waits for a second ctrl+c, which exits.
 const EXIT_WINDOW: Duration = Duration::from_secs(2);
-/// A user who is typing when a question appears has not read it. For this long it accepts no key
-/// but Esc.
+/// How long a new question accepts no key except Esc. A user who is typing when a question appears
+/// has not read it yet.
 const ANSWER_DELAY: Duration = Duration::from_millis(700);
-/// Number of folded results that can still be unfolded.
+/// Maximum number of folded results that can still be unfolded.
 const MAX_FOLDED: usize = 20;
 
 /// The state that the screen is drawn from.
@@ -54,21 +54,21 @@ pub(crate) struct State {
     /// Whether the last printed item was a notice. Consecutive notices have no blank line between
     /// them.
     pub(crate) last_was_notice: bool,
-    /// Results that were shown folded, the latest last.
+    /// Results that were shown folded, most recent last.
     pub(crate) folded: Vec<FinishedCall>,
     /// Whether the agent has been started.
     pub(crate) ready: bool,
     pub(crate) turn: Option<Turn>,
-    /// Another activity that keeps the agent busy.
+    /// An activity other than a turn that keeps the agent busy.
     pub(crate) activity: Option<Activity>,
     pub(crate) command: Option<Activity>,
-    /// Prompts and commands that wait until the agent is idle.
+    /// Prompts and commands that are waiting for the agent to become idle.
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) submits: Submits,
     pub(crate) notes: Notes,
-    /// The open panels, the topmost last.
+    /// The open panels, topmost last.
     pub(crate) panels: Vec<Panel>,
-    /// Tool calls that wait for confirmation.
+    /// Tool calls that are waiting for confirmation.
     pub(crate) questions: VecDeque<Question>,
     /// Tools that the user has allowed for the rest of the session.
     pub(crate) granted: Vec<ToolGrant>,
@@ -88,7 +88,7 @@ pub(crate) struct Activity {
     pub(crate) since: Instant,
 }
 
-/// A prompt or command that waits until the agent is idle.
+/// A prompt or command that is waiting for the agent to become idle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Queued {
     /// A prompt from the user.
@@ -116,7 +116,7 @@ impl Queued {
 /// The prompts that extensions have submitted since the user's last prompt.
 #[derive(Debug, Default)]
 pub(crate) struct Submits {
-    /// Number of submitted prompts that have run.
+    /// Number of submitted prompts that have been run.
     pub(crate) run: usize,
     /// Whether the running turn is a submitted prompt.
     pub(crate) running: bool,
@@ -124,7 +124,7 @@ pub(crate) struct Submits {
     pub(crate) reported: BTreeSet<String>,
 }
 
-/// A command of an extension.
+/// An extension command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Command {
     pub(crate) name: String,
@@ -147,28 +147,28 @@ pub(crate) struct Status {
     pub(crate) confirm: bool,
 }
 
-/// A tool and its caller. Allowing the model to call a tool allows no extension to call it.
+/// A tool and its caller. A permission for the model to call a tool does not apply to extensions.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ToolGrant {
-    /// The extension that calls it, or `None` for the model.
+    /// The extension that calls the tool, or `None` for the model.
     pub(crate) caller: Option<String>,
     pub(crate) tool: String,
 }
 
-/// A tool call that waits for confirmation.
+/// A tool call that is waiting for confirmation.
 #[derive(Debug, Clone)]
 pub(crate) struct Question {
     pub(crate) number: u64,
     pub(crate) grant: ToolGrant,
     pub(crate) args: Object,
     pub(crate) selected: usize,
-    /// The earliest time at which it accepts an answer.
+    /// The earliest time at which the question accepts an answer.
     pub(crate) answerable_from: Instant,
 }
 
-/// A dialog in place of the editor.
+/// A dialog shown in place of the editor.
 pub(crate) enum Dialog {
-    /// Asks whether to trust project extensions, one after the other.
+    /// Asks whether to trust project extensions, one at a time.
     Trust(TrustDialog),
     Picker(Picker),
     Login(Box<LoginDialog>),
@@ -184,7 +184,7 @@ pub(crate) enum Dialog {
 pub(crate) struct LoginDialog {
     pub(crate) provider: String,
     pub(crate) key: Editor,
-    /// When the check of the key started, while it runs.
+    /// When the check of the key started, or `None` if no check is running.
     pub(crate) trying: Option<Instant>,
     pub(crate) error: Option<String>,
 }
@@ -196,9 +196,9 @@ pub(crate) struct TrustDialog {
     pub(crate) answers: Vec<(UntrustedExtension, bool)>,
     /// 0 is no, 1 is yes.
     pub(crate) selected: usize,
-    /// What to do with the answers.
+    /// What to do after the last answer.
     pub(crate) then: AfterTrust,
-    /// The earliest time at which it accepts an answer.
+    /// The earliest time at which the dialog accepts an answer.
     pub(crate) answerable_from: Instant,
 }
 
@@ -232,13 +232,13 @@ pub(crate) struct UntrustedExtension {
     pub(crate) name: String,
     pub(crate) description: String,
     pub(crate) dir: PathBuf,
-    /// Its command line.
+    /// The extension's command line.
     pub(crate) command: String,
-    /// Its permissions, in one line.
+    /// The extension's permissions, in one line.
     pub(crate) permissions: String,
-    /// Why it needs a decision.
+    /// Why the user must decide about the extension.
     pub(crate) why: String,
-    /// The directory and the digest that the answer is stored under.
+    /// The directory and the digest under which the answer is stored.
     pub(crate) trust_key: (String, String),
 }
 
@@ -247,11 +247,11 @@ pub(crate) struct UntrustedExtension {
 pub(crate) struct ExtensionView {
     pub(crate) info: ExtensionInfo,
     pub(crate) stats: Stats,
-    /// The last lines of its log.
+    /// The last lines of the extension's log.
     pub(crate) log: Vec<String>,
 }
 
-/// What receives the keys.
+/// The part of the screen that receives keys.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Focus {
     Question,
@@ -303,7 +303,7 @@ impl State {
         }
     }
 
-    /// Reports whether a prompt has to wait.
+    /// Reports whether a new prompt has to wait.
     pub(crate) fn is_busy(&self) -> bool {
         !self.ready || self.turn.is_some() || self.activity.is_some()
     }
@@ -316,7 +316,7 @@ impl State {
         });
     }
 
-    /// Returns when a question that appears now may be answered.
+    /// Returns the time from which a question that appears now can be answered.
     pub(crate) fn answerable_from(&self) -> Instant {
         if self.editor.is_empty() {
             self.now
@@ -392,20 +392,21 @@ impl State {
         self.queue.push_back(Queued::Submitted { extension, text });
     }
 
-    /// Reports dropped prompts from an extension, once between two prompts from the user.
+    /// Reports that an extension's prompts were dropped, at most once until the user's next prompt.
     pub(crate) fn submit_dropped(&mut self, extension: &str) {
         if self.submits.reported.insert(extension.to_owned()) {
             let most = limits::SUBMITS;
-            // Not a note: the extension could push a note off the screen with its own.
+            // Do not use a note for this, because the extension could push it off the screen with
+            // its own notes.
             self.notify(
                 Level::Warning,
-                format!("{extension} submits too many prompts; at most {most} are queued, and at most {most} run until you send one"),
+                format!("{extension} submitted too many prompts; at most {most} can be queued, and at most {most} will run until you send a prompt"),
             );
         }
     }
 
-    /// Drops all prompts from extensions. If there were any, no more of them run until the user
-    /// sends a prompt.
+    /// Drops all queued prompts from extensions. If one was queued or running, runs no more of them
+    /// until the user sends a prompt.
     pub(crate) fn stop_submits(&mut self) {
         let before = self.queue.len();
         self.queue
@@ -422,7 +423,7 @@ impl State {
         });
     }
 
-    /// Keeps a folded result so that it can be unfolded later.
+    /// Stores a folded result so that it can be unfolded later.
     pub(crate) fn fold(&mut self, call: FinishedCall) {
         if self.folded.len() == MAX_FOLDED {
             self.folded.remove(0);

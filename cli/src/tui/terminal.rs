@@ -1,10 +1,10 @@
 //! The terminal's main screen: finished lines, which become part of the scrollback, and below them
 //! a live area of variable height.
 //!
-//! **Between frames the cursor is hidden at the top left of the live area.** All drawing is
+//! **Between frames, the cursor is hidden at the top left of the live area.** All drawing is
 //! relative to it, so zot never queries the cursor position. However the terminal rewraps lines on
-//! a resize, the live area is whatever follows the cursor. The cursor that the user sees is a cell
-//! in reverse video.
+//! a resize, the live area always starts at the cursor. The cursor that the user sees is a cell in
+//! reverse video.
 
 mod encode;
 mod input;
@@ -27,7 +27,7 @@ pub(crate) use mode::{Raw, is_terminal, panics};
 use encode::{ScreenRow, row};
 use writer::ScreenWriter;
 
-/// The assumed size when the terminal does not report one, as on a serial line.
+/// The size to assume if the terminal does not report one, as on a serial line.
 const DEFAULT_SIZE: Size = Size {
     width: 80,
     height: 24,
@@ -38,17 +38,17 @@ const DRAIN_TIMEOUT: Duration = Duration::from_millis(500);
 /// Synchronised output: a terminal that supports it shows the frame only once it is complete.
 const BEGIN: &str = "\x1b[?2026h";
 const END: &str = "\x1b[?2026l";
-/// Disables line wrapping for the live area, so that a line wider than computed is cut off.
-/// Finished lines may wrap, so that no text is lost.
+/// Disables line wrapping for the live area, so that a line that is wider than expected is cut off.
+/// Finished lines can wrap, so that no text is lost.
 const NO_WRAP: &str = "\x1b[?7l";
 const WRAP: &str = "\x1b[?7h";
 
 /// The terminal in raw mode.
 pub(crate) struct Terminal {
     size: Size,
-    /// The rows of the live area on the screen.
+    /// The rows of the live area that are on the screen.
     shown: Vec<ScreenRow>,
-    /// Whether the content of the live area is unknown, as after a resize.
+    /// Whether the content of the live area is unknown, for example after a resize.
     stale: bool,
     writer: ScreenWriter,
     raw: Raw,
@@ -67,12 +67,12 @@ impl Terminal {
         })
     }
 
-    /// Returns the columns and rows, at least one each.
+    /// Returns the number of columns and rows, at least one each.
     pub(crate) fn size(&self) -> Size {
         self.size
     }
 
-    /// Reads the new size. The next frame is drawn in full.
+    /// Reads the new size, and marks the live area to be redrawn completely.
     pub(crate) fn resized(&mut self) {
         self.size = mode::size().unwrap_or(DEFAULT_SIZE);
         self.stale = true;
@@ -178,7 +178,7 @@ impl Terminal {
     }
 }
 
-/// Moves the cursor to the top left of the live area, from `below` rows down.
+/// Moves the cursor up by `below` rows, to the top left of the live area.
 fn move_to_top(below: usize, frame: &mut String) {
     frame.push('\r');
     if below > 0 {

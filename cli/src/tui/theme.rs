@@ -1,8 +1,8 @@
-//! Colours by meaning: one accent, dim for machinery, red for errors. Colour is never the only
+//! Colours by meaning: one accent, dim for secondary text, red for errors. Colour is never the only
 //! sign.
 //!
-//! Uses only the terminal's foreground and its sixteen palette colours, so that the default theme
-//! is readable on any background.
+//! Themes use only the terminal's foreground and its sixteen palette colours, so that the default
+//! theme is readable on any background.
 
 use std::env;
 
@@ -22,11 +22,11 @@ pub(crate) struct Theme {
     pub(crate) strong: Style,
     /// Inline code.
     pub(crate) code: Style,
-    /// An added line of a diff.
+    /// An added line in a diff.
     pub(crate) added: Style,
-    /// A removed line of a diff, which is also marked with a minus.
+    /// A removed line in a diff, which is also marked with a minus sign.
     pub(crate) removed: Style,
-    /// The selected row of a list, which also has a mark in front.
+    /// The selected row in a list, which also has a mark in front.
     pub(crate) selected: Style,
     /// Syntax highlighting in code blocks.
     pub(crate) syntax: Syntax,
@@ -47,9 +47,9 @@ impl Theme {
     /// The names accepted in the configuration.
     pub(crate) const NAMES: [&str; 2] = ["dark", "light"];
 
-    /// Returns the configured theme, or the one that fits the terminal's background; without
-    /// colours if the user disabled them. The caller reports names that are not in
-    /// [`Theme::NAMES`].
+    /// Returns the configured theme, or the one that suits the terminal's background. If the user
+    /// disabled colours, returns the theme without colours. The caller must report names that are
+    /// not in [`Theme::NAMES`].
     pub(crate) fn of_environment(configured: Option<&str>) -> Self {
         if !crate::output::colour_is_allowed() {
             return Self::plain();
@@ -100,7 +100,7 @@ impl Theme {
         }
     }
 
-    /// The theme without colours. Bold, dim and underline still work.
+    /// The theme without colours. It still uses bold, dim and underline.
     pub(crate) fn plain() -> Self {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         Self {
@@ -125,8 +125,8 @@ fn dim() -> Style {
     Style::new().add_modifier(Modifier::DIM)
 }
 
-/// Reports whether `COLORFGBG` (`foreground;background`, palette numbers) names a light background.
-/// rxvt, Konsole and others set it.
+/// Reports whether `COLORFGBG` (`foreground;background`, as palette numbers) specifies a light
+/// background. Terminals such as rxvt and Konsole set this variable.
 fn is_light(colours: &str) -> bool {
     let background = colours.rsplit(';').next().and_then(|it| it.parse().ok());
     matches!(background, Some(7 | 9..=15))

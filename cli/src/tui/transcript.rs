@@ -1,4 +1,4 @@
-//! Turns a stored conversation into items to show again.
+//! Turns a stored conversation into items to display.
 
 use zot_host::{
     Runtime,
@@ -15,16 +15,17 @@ use super::{
 };
 use crate::clean;
 
-/// Number of messages shown again. The model still receives all of them.
+/// Maximum number of messages to display. The model still receives all of them.
 const MAX_MESSAGES: usize = 50;
 
-/// Returns the current conversation of a runtime.
+/// Returns the runtime's current conversation.
 pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation {
     let messages = runtime.messages().await;
     let from = first_shown(&messages);
     let mut items = Vec::new();
     if !messages.is_empty() {
-        // Wait for the extensions: those that intercept answers must filter them again.
+        // Wait until the extensions have started, because those that intercept answers must filter
+        // them again.
         runtime.started().await;
     }
     let mut calls = Vec::new();
@@ -46,7 +47,7 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
     }
 }
 
-/// Returns the index of the first message to show, which is one of the user's.
+/// Returns the index of the first message to display, which is a user message if possible.
 fn first_shown(messages: &[Message]) -> usize {
     let from = messages.len().saturating_sub(MAX_MESSAGES);
     let offset = messages[from..]
@@ -55,7 +56,7 @@ fn first_shown(messages: &[Message]) -> usize {
     from + offset.unwrap_or(0)
 }
 
-/// Tool calls whose results have not been seen yet.
+/// Tool calls whose results have not been reached yet.
 type Calls<'m> = Vec<(&'m ToolId, &'m str, &'m Object)>;
 
 async fn add<'m>(
@@ -107,8 +108,8 @@ async fn add<'m>(
     }
 }
 
-/// Returns the text that the user may see. The transcript has the model's original text, so the
-/// interceptors must run again.
+/// Returns the text that the user is allowed to see. The transcript contains the model's original
+/// text, so the interceptors must run again.
 async fn visible(runtime: &Runtime, text: String) -> String {
     let host = runtime.host();
     if text.is_empty() || !host.intercepts(&InterceptName::AssistantMessage) {

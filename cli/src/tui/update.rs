@@ -109,7 +109,7 @@ fn resized(state: &mut State, size: Size, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Returns the effect that tells an extension the size of its panel.
+/// Returns the effect that reports the size of a panel to its extension.
 fn panel_resize(panel: &Panel, size: Size) -> Effect {
     let (width, height) = Panel::room(size);
     let resize = PanelResize::new(panel.id.clone(), width.into(), height.into());
@@ -178,7 +178,7 @@ fn set_model(state: &mut State, model: Model) {
     state.status.window = model.context_window;
 }
 
-/// Sanitises the texts of an extension's command.
+/// Sanitises the texts of an extension command.
 fn cleaned(command: &Command) -> Command {
     Command {
         name: clean::line(&command.name),

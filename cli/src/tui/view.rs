@@ -15,9 +15,9 @@ use super::{
     },
 };
 
-/// Minimum height for blank lines between the parts.
+/// Minimum screen height at which there are blank lines between the parts.
 const MIN_HEIGHT_FOR_GAPS: u16 = 12;
-/// Minimum height for the status bar.
+/// Minimum screen height at which the status bar is shown.
 const MIN_HEIGHT_FOR_BAR: u16 = 4;
 
 /// Takes the finished items out of the state and returns them as lines for the scrollback.
@@ -48,7 +48,7 @@ pub(crate) fn finished(state: &mut State) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the live area below the scrollback, at most as high as the terminal.
+/// Draws the live area below the scrollback. It is at most as high as the terminal.
 pub(crate) fn live(state: &State) -> Buffer {
     let size = state.size;
     let (bottom, cursor) = bottom(state);
@@ -56,7 +56,7 @@ pub(crate) fn live(state: &State) -> Buffer {
     let mut lines = top(state, room);
     let above = lines.len();
     lines.extend(bottom);
-    // If it does not fit, the end is more important.
+    // If the lines do not fit, keep the last ones, which are more important.
     let over = lines.len().saturating_sub(size.height.max(1).into());
     lines.drain(..over);
     let height = u16::try_from(lines.len().max(1)).unwrap_or(size.height);
@@ -86,7 +86,7 @@ fn top(state: &State, room: usize) -> Vec<Line<'static>> {
             parts.push(item::lines(&Item::User(prompt.clone()), width, theme));
         }
         let open = turn.stream.open(item::inner(width), theme);
-        // The rest of a streaming text continues right below its printed lines.
+        // The rest of the streaming text continues directly below its printed lines.
         joins = turn.has_shown && !open.is_empty();
         parts.push(item::indented(open, width));
         let time = state.now.duration_since(turn.since);
@@ -154,7 +154,8 @@ fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
         (Focus::Editor | Focus::Dialog, _) => {
             let most = (room * 2 / 3).max(1);
             let (mut lines, cursor) = editor::lines(&state.editor, width, most, theme);
-            // A popup that fills the screen would hide the conversation.
+            // Limit the popup's height, because one that fills the screen would hide the
+            // conversation.
             let left = rows.saturating_sub(lines.len()).min((rows / 2).max(4));
             lines.extend(popup::lines(&state.popup, width, left, theme));
             (lines, Some(cursor))

@@ -1,4 +1,4 @@
-//! Widgets, one per file: each turns a part of the state into lines of the screen.
+//! Widgets, one per file. Each turns a part of the state into screen lines.
 
 pub(crate) mod confirm;
 pub(crate) mod editor;
@@ -22,14 +22,14 @@ use ratatui::text::{Line, Span};
 
 use super::{text, theme::Theme};
 
-/// Returns the visible rows of a long list, such that the selected row is among them.
+/// Returns the range of rows to show of a long list. It includes the selected row.
 pub(crate) fn window(at: usize, count: usize, room: usize) -> std::ops::Range<usize> {
     let room = room.min(count);
     let start = at.saturating_sub(room / 2).min(count - room);
     start..start + room
 }
 
-/// Returns the mark in front of a row that can be selected, and the row's name.
+/// Returns the marker in front of a selectable row, and the row's name.
 pub(crate) fn selectable(name: String, chosen: bool, theme: &Theme) -> [Span<'static>; 2] {
     let (mark, style) = if chosen {
         ("› ", theme.selected)
@@ -39,7 +39,8 @@ pub(crate) fn selectable(name: String, chosen: bool, theme: &Theme) -> [Span<'st
     [Span::styled(mark, theme.accent), Span::styled(name, style)]
 }
 
-/// Returns the answers of a question with their keys, or blank lines while it accepts no answer.
+/// Returns the possible answers to a question with their keys, or blank lines while the question
+/// does not accept an answer.
 pub(crate) fn answers(
     answers: &[(&str, &str)],
     selected: usize,

@@ -1,5 +1,5 @@
-//! Performs effects: everything that reaches beyond the screen state, in the agent, the extensions
-//! or the terminal.
+//! Performs effects: actions outside the screen state, on the agent, the extensions or the
+//! terminal.
 
 use std::sync::Arc;
 
@@ -56,7 +56,7 @@ impl App {
                     command.abort();
                 }
             }
-            // The extension may have exited; then its panel is gone too.
+            // Ignore errors: if the extension has exited, its panel is gone too.
             Effect::PanelKey(extension, key) => drop(runtime.host().panel_key(&extension, key)),
             Effect::PanelResize(extension, resize) => {
                 drop(runtime.host().panel_resize(&extension, resize));
@@ -181,12 +181,12 @@ impl App {
         let options = Arc::clone(&self.options);
         tokio::task::spawn_blocking(move || {
             let views = views(&runtime, &options);
-            // If the channel is full, the next refresh delivers newer data.
+            // Drop the views if the channel is full. The next refresh delivers newer data.
             let _ = messages.try_send(Message::Inspected(views));
         });
     }
 
-    /// Stops the process, as a shell expects on ctrl+z, and restores the screen afterwards.
+    /// Suspends the process, as users expect from ctrl+z, and restores the screen when it resumes.
     fn suspend(&mut self) {
         self.terminal.suspend();
         let this = rustix::process::getpid();
@@ -230,7 +230,7 @@ impl App {
                     return;
                 };
                 config.trust = self.trust.clone();
-                // Blocking, because it reads the session file, which may be long.
+                // Use a blocking thread, because this reads the session file, which can be long.
                 self.starting = Some(tokio::task::spawn_blocking(|| Runtime::new(*config)));
             }
             AfterTrust::Reload => {
@@ -248,7 +248,7 @@ impl App {
 
     pub(super) fn store_history(&mut self) {
         let path = super::history(&self.options.home);
-        // Failing to save the history is not worth an error message.
+        // A failure to save the history is not worth an error message.
         let _ = self.state.editor.history.store(&path);
     }
 }

@@ -142,7 +142,7 @@ pub(super) async fn login(
     let result = match options.resolve_wanted(&wanted) {
         Ok(resolved) => {
             let model = resolved.model.clone();
-            // A running turn finishes with the provider that started it.
+            // A running turn uses the same provider until it ends, so wait for its end.
             runtime.idle().await;
             match runtime.set_provider(resolved).await {
                 Ok(()) => EffectResult::Model(Box::new(model)),

@@ -1,5 +1,4 @@
-//! Extensions that come with the project: finds the untrusted ones and remembers the user's
-//! answers.
+//! Project extensions: finds the untrusted ones and remembers the user's answers.
 
 use zot_host::{
     extension::discover::{Search, TrustProject, UntrustedReason, discover},
@@ -47,8 +46,9 @@ impl App {
             let (dir, digest) = &extension.trust_key;
             let trust = Trust::new(digest.clone(), *allowed);
             if let Err(error) = settings::set_trust(&self.options.home, dir, &trust) {
-                let text =
-                    format!("cannot save this answer; it applies to this session only: {error}");
+                let text = format!(
+                    "cannot save this answer, so it will apply to this session only: {error}"
+                );
                 self.state.notify(Level::Warning, crate::clean::text(&text));
             }
             if let TrustProject::Remembered(remembered) = &mut self.trust {

@@ -20,7 +20,7 @@ use crate::{
     },
 };
 
-/// Lists the sessions of this directory, the most recent first.
+/// Lists this directory's sessions, most recent first.
 pub(super) async fn list(runtime: Runtime) -> Result<EffectResult, String> {
     let sessions = runtime.sessions().clone();
     let listed = blocking(move || Ok(sessions.list())).await?;
@@ -87,7 +87,7 @@ async fn current(runtime: &Runtime) -> Result<(PathBuf, u64), String> {
     match runtime.session().await {
         Some((path, messages)) if messages > 0 => Ok((path, messages)),
         Some(_) => Err("this session has no messages yet".to_owned()),
-        None => Err("this session is not saved".to_owned()),
+        None => Err("this session is not being saved".to_owned()),
     }
 }
 

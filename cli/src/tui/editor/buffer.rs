@@ -1,4 +1,4 @@
-//! A text with a cursor, and the operations on it.
+//! Text with a cursor, and the editing operations on it.
 
 use std::mem;
 
@@ -8,19 +8,19 @@ use crate::tui::text::clusters;
 /// Maximum number of undo steps.
 const MAX_UNDO: usize = 200;
 
-/// A text with a cursor between two characters.
+/// Text with a cursor between two characters.
 #[derive(Clone, Default)]
 pub(super) struct TextBuffer {
     text: String,
     /// A byte offset, always on a grapheme boundary.
     cursor: usize,
-    /// The text that was cut last.
+    /// The most recently cut text.
     cut: String,
     undo_steps: Vec<(String, usize)>,
     last: Edit,
 }
 
-/// The kind of the last change. Consecutive changes of one kind are one undo step.
+/// The kind of the last change. Consecutive changes of the same kind form one undo step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Edit {
     #[default]
@@ -79,7 +79,7 @@ impl TextBuffer {
         self.text.replace_range(range, text);
     }
 
-    /// Deletes from the cursor to the target of a movement.
+    /// Deletes the text between the cursor and the target of a movement.
     pub(super) fn delete(&mut self, to: Motion) {
         let range = self.range(to);
         if !range.is_empty() {
@@ -102,7 +102,7 @@ impl TextBuffer {
         }
     }
 
-    /// Inserts the text that was cut last.
+    /// Inserts the most recently cut text.
     pub(super) fn yank(&mut self) {
         let cut = mem::take(&mut self.cut);
         if !cut.is_empty() {
@@ -181,7 +181,7 @@ impl TextBuffer {
 
 /// Returns the start of the last grapheme.
 fn last_cluster(text: &str) -> usize {
-    // Looking at one line is enough and keeps editing fast in a long text.
+    // Looking at one line is enough, and keeps editing fast when the text is long.
     let line = text.rfind('\n').unwrap_or(0);
     clusters(&text[line..])
         .last()

@@ -1,4 +1,4 @@
-//! Long pastes, shown as one chip each.
+//! Chips: placeholders for long pastes.
 //!
 //! A chip is a single private-use character in the text, so moving over it, deleting it and undoing
 //! work as for any other character.
@@ -9,20 +9,21 @@ use crate::clean;
 
 /// The characters that represent chips. Other text never contains them.
 const CHIPS: RangeInclusive<char> = '\u{f0000}'..='\u{f0fff}';
-/// A paste with more lines becomes a chip.
+/// A paste with more lines than this becomes a chip.
 const MAX_LINES: usize = 4;
-/// A paste with more characters becomes a chip.
+/// A paste with more characters than this becomes a chip.
 const MAX_CHARACTERS: usize = 800;
 
-/// Longer history entries become a chip too: laying them out on every key would be slow.
+/// A history entry larger than this becomes a chip too, because laying it out on every key press
+/// would be slow.
 const MAX_BYTES: usize = 8 * 1024;
 
-/// The texts of the chips. They live as long as the editor, because undo and history may restore a
-/// chip.
+/// The contents of the chips. They live as long as the editor, because undo and the history can
+/// restore a chip.
 #[derive(Default)]
 pub(super) struct Chips {
     texts: Vec<String>,
-    /// Submitted texts that contained chips: expanded, and as edited.
+    /// Submitted texts that contained chips: each with chips expanded, and as it was in the editor.
     sent: Vec<(String, String)>,
 }
 
@@ -39,8 +40,9 @@ impl Chips {
         }
     }
 
-    /// Returns what to insert for a history entry or other replacement: with its original chips if
-    /// it was submitted here, as one chip if it is very long.
+    /// Returns what to insert for a history entry or other replacement text. Text that was
+    /// submitted in this editor gets its original chips back. Other text becomes a single chip if
+    /// it is very long.
     pub(super) fn restore(&mut self, text: &str) -> String {
         if let Some((_, written)) = self.sent.iter().rev().find(|(sent, _)| sent == text) {
             return written.clone();
@@ -51,7 +53,7 @@ impl Chips {
         sanitise(text)
     }
 
-    /// Expands a text that is being submitted, and remembers its chips.
+    /// Expands text that is being submitted, and remembers its chips.
     pub(super) fn submit(&mut self, written: String) -> String {
         let text = self.expanded(&written);
         if written.contains(is_chip) {
@@ -72,7 +74,7 @@ impl Chips {
         })
     }
 
-    /// Replaces the chips in a text with their contents.
+    /// Replaces the chips in the text with their contents.
     pub(super) fn expanded(&self, written: &str) -> String {
         let mut whole = String::with_capacity(written.len());
         for char in written.chars() {
@@ -91,7 +93,7 @@ impl Chips {
     }
 }
 
-/// Returns the chip character with this number, if there are any left.
+/// Returns the chip character with this number, or `None` if all of them are in use.
 fn chip(number: usize) -> Option<char> {
     let number = u32::try_from(number).ok()?;
     char::from_u32(u32::from(*CHIPS.start()) + number).filter(|chip| CHIPS.contains(chip))
@@ -107,7 +109,7 @@ pub(super) fn sanitise(text: &str) -> String {
     clean::text(text).replace(is_chip, "")
 }
 
-/// Normalises line endings. Terminals send a paste's line endings as carriage returns.
+/// Normalises line endings. Terminals send the line endings in a paste as carriage returns.
 pub(super) fn normalise_line_endings(paste: &str) -> String {
     paste.replace("\r\n", "\n").replace('\r', "\n")
 }

@@ -14,7 +14,7 @@ use nucleo_matcher::{
 use self::index::Index;
 pub(crate) use self::token::Token;
 
-/// The files of a project.
+/// A project's files.
 pub(crate) struct Files {
     root: PathBuf,
     index: Index,
@@ -33,7 +33,7 @@ pub(crate) struct FileMatch {
 }
 
 impl Files {
-    /// Starts indexing a directory. Dropping the value stops it.
+    /// Starts indexing a directory. Dropping the value stops the indexing.
     pub(crate) fn of(root: &Path) -> Self {
         Self {
             root: root.to_owned(),

@@ -1,8 +1,8 @@
 //! The prompt history: in memory, and in a file that all sessions share.
 //!
-//! The file has one JSON string per line and is only appended to, under a lock, until it exceeds
-//! twice its maximum length. Then it is replaced with a file of the newest entries. Invalid lines
-//! are ignored.
+//! The file has one JSON string per line. Entries are appended under a lock until the file exceeds
+//! twice its maximum length; it is then replaced with a file that has only the newest entries.
+//! Invalid lines are ignored.
 
 use std::{
     fs::{self, File, OpenOptions},
@@ -12,23 +12,23 @@ use std::{
 };
 
 const MAX_ENTRIES: usize = 1000;
-/// Maximum number of bytes that are read. The file may grow to twice this size.
+/// Maximum number of bytes that are read. The file can grow to twice this size.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// Longer entries are not stored in the file.
+/// Entries longer than this are not stored in the file.
 const MAX_ENTRY_BYTES: usize = 64 * 1024;
 
-/// Earlier prompts, the oldest first.
+/// Earlier prompts, oldest first.
 #[derive(Debug, Default)]
 pub(crate) struct History {
     entries: Vec<String>,
-    /// Number of entries at the end that are not in the file yet.
+    /// Number of entries at the end that have not been written to the file yet.
     new: usize,
-    /// The displayed entry, and the draft from before browsing started.
+    /// The index of the displayed entry, and the draft from before browsing started.
     shown: Option<(usize, String)>,
 }
 
 impl History {
-    /// Reads the file. A missing file is an empty history.
+    /// Reads the file. If it is missing, the history is empty.
     pub(crate) fn load(path: &Path) -> io::Result<Self> {
         let entries = match File::open(path) {
             Ok(mut file) => read(&mut file)?,
@@ -54,7 +54,7 @@ impl History {
         }
         if !lines.is_empty() {
             let mut file = locked(path)?;
-            // The last line may be incomplete after a full disk or a power failure.
+            // The last line can be incomplete if the disk was full or the power failed.
             let whole = ends_with_line(&mut file)?;
             if !whole {
                 lines.insert(0, '\n');
@@ -68,7 +68,7 @@ impl History {
         Ok(())
     }
 
-    /// Adds an entry, unless it repeats the last one.
+    /// Adds an entry, unless it is blank or the same as the last one.
     pub(crate) fn push(&mut self, entry: &str) {
         self.shown = None;
         if entry.trim().is_empty() || self.entries.last().is_some_and(|last| last == entry) {
@@ -82,7 +82,7 @@ impl History {
     }
 
     /// Returns the entry before the displayed one. `written` is the draft, which [`History::newer`]
-    /// brings back.
+    /// returns after the last entry.
     pub(super) fn older(&mut self, written: String) -> Option<String> {
         let (shown, draft) = self.shown.take().unwrap_or((self.entries.len(), written));
         let older = shown.checked_sub(1);
@@ -102,7 +102,7 @@ impl History {
         }
     }
 
-    /// Stops browsing, because the text was replaced.
+    /// Stops browsing the history, because the text was replaced.
     pub(super) fn stop_browsing(&mut self) {
         self.shown = None;
     }
@@ -111,7 +111,7 @@ impl History {
 /// Opens the file for appending, creating it if necessary, and locks it.
 fn locked(path: &Path) -> io::Result<File> {
     loop {
-        // Prompts may contain secrets, so only the user may read the file.
+        // Prompts can contain secrets, so only the user may read the file.
         let file = OpenOptions::new()
             .read(true)
             .append(true)

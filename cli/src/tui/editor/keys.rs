@@ -1,4 +1,4 @@
-//! The editor's key bindings: those of a shell and those of a text field.
+//! The editor's key bindings, which combine those of shells and of text fields.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
 
@@ -15,14 +15,15 @@ pub(super) enum EditorAction {
     Up,
     Down,
     Delete(Motion),
-    /// Deletes the next character. In an empty editor the key is not handled.
+    /// Deletes the next character. An empty editor does not handle the key, so that ctrl+d can exit
+    /// zot.
     DeleteOrExit,
     Cut(Motion),
     Yank,
     Undo,
 }
 
-/// Returns the action of a key, or `None` if it has none.
+/// Returns the action for a key, or `None` if it has none.
 pub(super) fn action(key: KeyEvent) -> Option<EditorAction> {
     if key.kind == KeyEventKind::Release {
         return None;
@@ -81,7 +82,8 @@ fn with_control(char: char) -> Option<EditorAction> {
         'd' => EditorAction::DeleteOrExit,
         // Some terminals send this for Enter with a modifier.
         'j' => EditorAction::NewLine,
-        // Terminals with legacy codes send the same byte for `ctrl+_`, `ctrl+/` and `ctrl+7`.
+        // Terminals that use legacy key codes send the same byte for `ctrl+_`, `ctrl+/` and
+        // `ctrl+7`.
         'z' | '_' | '/' | '7' => EditorAction::Undo,
         _ => return None,
     })

@@ -1,4 +1,4 @@
-//! Editor tests: keys in, text and screen out.
+//! Editor tests: send keys, then check the text and the screen.
 
 use proptest::prelude::*;
 use ratatui::crossterm::event::{KeyCode, KeyEventKind, KeyModifiers};
@@ -56,7 +56,7 @@ impl Editor {
         )
     }
 
-    /// Returns the rows of the screen with a `|` at the cursor.
+    /// Returns the screen rows with a `|` at the cursor.
     fn screen(&self, width: u16, height: u16) -> Vec<String> {
         let (lines, (column, row)) = self.lines(width, height, &Theme::plain());
         let mut rows: Vec<String> = lines.iter().map(ToString::to_string).collect();

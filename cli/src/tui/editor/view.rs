@@ -1,4 +1,4 @@
-//! Lays out the editor's text in rows of the screen.
+//! Lays out the editor's text in screen rows.
 
 use std::ops::Range;
 
@@ -13,10 +13,10 @@ use crate::tui::{
 /// The distance between tab stops.
 const TAB: usize = 4;
 
-/// The text laid out for a width: chips as labels, tabs as spaces, secrets as dots.
+/// Text laid out for a given width: chips are shown as labels, tabs as spaces, secrets as dots.
 pub(super) struct View {
     shown: String,
-    /// The start of each character, in the displayed text and in the original.
+    /// The offset of each character, in the displayed text and in the original.
     places: Vec<(usize, usize)>,
     /// The ranges of chips in the displayed text.
     chips: Vec<Range<usize>>,
@@ -25,15 +25,15 @@ pub(super) struct View {
 }
 
 struct ViewRow {
-    /// Positions from here on belong to this row, even if they are not displayed (an indent that
-    /// does not fit).
+    /// The offset at which the row starts. Text between it and `shown` belongs to this row but is
+    /// not displayed (an indent that does not fit).
     from: usize,
     shown: Range<usize>,
 }
 
 impl View {
     pub(super) fn of(written: &str, chips: &Chips, is_secret: bool, columns: u16) -> Self {
-        // The cursor needs a column after a full row.
+        // Reserve a column for the cursor after a full row.
         let columns = usize::from(columns).saturating_sub(1).max(1);
         let mut view = Self {
             shown: String::with_capacity(written.len()),
@@ -101,7 +101,7 @@ impl View {
         (column.min(self.columns), row)
     }
 
-    /// Returns the position in the original text that is nearest to a column of a row.
+    /// Returns the position in the original text that is nearest to the given column and row.
     pub(super) fn place(&self, column: usize, row: usize) -> usize {
         let Some(this) = self.rows.get(row) else {
             return 0;

@@ -1,4 +1,4 @@
-//! Finished items of the transcript.
+//! Finished transcript items.
 
 use ratatui::text::Line;
 use zot_protocol::{Object, ToolStatus};
@@ -6,13 +6,13 @@ use zot_protocol::{Object, ToolStatus};
 /// An item that is printed into the terminal's scrollback.
 #[derive(Debug, Clone)]
 pub(crate) enum Item {
-    /// The first lines of the program.
+    /// The lines shown at startup.
     Banner(Vec<String>),
     /// A prompt from the user.
     User(String),
-    /// A complete text of the model.
+    /// Complete text from the model.
     Answer(String),
-    /// Lines of a text that the model is still writing. `first` marks the beginning of the text.
+    /// Lines of text that the model is still writing. `first` marks the beginning of the text.
     Streamed {
         lines: Vec<Line<'static>>,
         first: bool,
@@ -21,11 +21,11 @@ pub(crate) enum Item {
     Tool(FinishedCall),
     /// A finished tool call in full.
     ToolUnfolded(FinishedCall),
-    /// The output of an extension's command.
+    /// The output of an extension command.
     Display { extension: String, text: String },
     /// A notice from zot.
     Notice { level: Level, text: String },
-    /// A heading and rows of two columns.
+    /// A heading and rows with two columns.
     Listing {
         title: String,
         rows: Vec<(String, String)>,

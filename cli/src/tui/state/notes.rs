@@ -7,7 +7,7 @@ use crate::tui::bridge::MAX_NOTES;
 /// A note from an extension, or from the host about one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
-    /// `None` for the host itself.
+    /// The extension, or `None` for the host itself.
     pub(crate) extension: Option<String>,
     pub(crate) level: NoteLevel,
     /// The message in one line, sanitised.
@@ -22,7 +22,7 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Adds a note. Over the limit, drops and counts the extension's oldest note.
+    /// Adds a note. If the extension has too many, drops and counts its oldest note.
     pub(crate) fn add(&mut self, note: Note) {
         let same = |it: &&Note| it.extension == note.extension;
         if self.shown.iter().filter(same).count() >= MAX_NOTES {
@@ -37,7 +37,7 @@ impl Notes {
         self.shown.push(note);
     }
 
-    /// Adds to the number of dropped notes.
+    /// Adds to the number of an extension's dropped notes.
     pub(crate) fn skip(&mut self, extension: String, count: u64) {
         match self.skipped.iter_mut().find(|(by, _)| *by == extension) {
             Some((_, before)) => *before += count,

@@ -10,9 +10,9 @@ use zot_protocol::{Key, PanelId, PanelKey, PanelRender, limits::PANEL_DOUBLE_ESC
 
 use crate::clean;
 
-/// Maximum number of lines, more than any terminal shows.
+/// Maximum number of lines, which is more than any terminal can show.
 const MAX_LINES: usize = 500;
-/// Maximum number of bytes, more than any terminal shows.
+/// Maximum number of bytes, which is more than any terminal can show.
 const MAX_BYTES: usize = 256 * 1024;
 
 /// A panel with sanitised text.
@@ -27,14 +27,14 @@ pub(crate) struct Panel {
     escaped: Option<Instant>,
 }
 
-/// What a key does in a panel.
+/// The effect of a key in a panel.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum PanelInput {
-    /// Send it to the extension.
+    /// Send the key to the extension.
     Key(PanelKey),
     /// Close the panel.
     Close,
-    /// Ignore it.
+    /// Ignore the key.
     None,
 }
 
@@ -51,7 +51,7 @@ impl Panel {
         }
     }
 
-    /// Truncates an extension's texts to what can be shown, to bound memory.
+    /// Truncates an extension's texts to a size that can be shown, to limit memory use.
     pub(crate) fn truncate(
         title: Option<&mut String>,
         lines: Option<&mut Vec<String>>,
@@ -83,7 +83,7 @@ impl Panel {
         }
     }
 
-    /// Returns what a key does.
+    /// Handles a key, and returns its effect.
     pub(crate) fn key(&mut self, key: KeyEvent, now: Instant) -> PanelInput {
         let control = key.modifiers.contains(KeyModifiers::CONTROL);
         if control {
@@ -114,7 +114,7 @@ impl Panel {
         PanelInput::Key(PanelKey::new(self.id.clone(), named))
     }
 
-    /// Returns the input for typed or pasted text.
+    /// Returns the effect of typed or pasted text.
     pub(crate) fn typed(&self, text: &str) -> PanelInput {
         let mut key = PanelKey::new(self.id.clone(), Key::Rune);
         key.text = Some(text.to_owned());
@@ -132,7 +132,7 @@ impl Panel {
         PanelInput::Key(PanelKey::new(self.id.clone(), Key::Esc))
     }
 
-    /// Returns the space for the body: columns and lines.
+    /// Returns the space for the panel's body: columns and rows.
     pub(crate) fn room(size: Size) -> (u16, u16) {
         // Leave space for the title, the footer, the rule below, the status bar and some
         // scrollback.

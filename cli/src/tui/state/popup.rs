@@ -8,14 +8,14 @@ use crate::tui::{
     editor::files::{FileMatch, Token},
 };
 
-/// Number of files offered.
+/// Maximum number of files to offer.
 const MAX_FILES: usize = 8;
 
 /// The popup below the editor.
 #[derive(Debug, Default)]
 pub(crate) struct Popup {
     pub(crate) rows: Vec<PopupRow>,
-    /// The index among the selectable rows.
+    /// The index of the selected row among the selectable rows.
     pub(crate) selected: usize,
     /// The text for which the user has closed the popup.
     dismissed: Option<String>,
@@ -26,7 +26,7 @@ pub(crate) struct Popup {
     token: Option<Token>,
 }
 
-/// A row of the popup.
+/// A popup row.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum PopupRow {
     Builtin(Builtin),
@@ -44,7 +44,7 @@ impl PopupRow {
         !matches!(self, Self::Divider(_))
     }
 
-    /// Reports whether this is the command called `typed`.
+    /// Reports whether this row is the command called `typed`.
     fn is_named(&self, typed: &str) -> bool {
         match self {
             Self::Builtin(builtin) => builtin.name().eq_ignore_ascii_case(typed),
@@ -107,7 +107,7 @@ impl State {
             None => self.file_rows(),
         };
         if rows != self.popup.rows || text != self.popup.text {
-            // An exact match is selected first.
+            // Select an exact match first.
             let mut chosen = rows.iter().filter(|row| row.can_be_chosen());
             let whole = command.and_then(|typed| chosen.position(|row| row.is_named(typed)));
             self.popup.selected = whole.unwrap_or(0);
@@ -123,7 +123,8 @@ impl State {
         let Some(files) = &mut self.files else {
             return Vec::new();
         };
-        // Read this before searching: files found in between show up on the next refresh.
+        // Read this before searching, so that files found in the meantime appear on the next
+        // refresh.
         self.popup.is_searching = files.is_searching();
         let found = files.find(&token.query, MAX_FILES);
         self.popup.token = Some(token);

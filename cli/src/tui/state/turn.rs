@@ -8,14 +8,14 @@ use crate::tui::text::Stream;
 
 /// Number of progress lines shown per tool call.
 const MAX_PROGRESS_LINES: usize = 3;
-/// Maximum number of bytes kept of arguments that the model is still writing.
+/// Maximum number of bytes to store of arguments that the model is still writing.
 const MAX_DRAFT_BYTES: usize = 4 * 1024;
 
 pub(crate) struct Turn {
     pub(crate) since: Instant,
     /// The user's prompt, until the agent has accepted it.
     pub(crate) prompt: Option<String>,
-    /// The number of the current model call, from 1; 0 before the first.
+    /// The number of the current model call, starting at 1, or 0 before the first call.
     pub(crate) step: u32,
     /// The spinner's label.
     pub(crate) label: &'static str,
@@ -23,7 +23,7 @@ pub(crate) struct Turn {
     /// Whether some lines of the streaming text are already in the scrollback.
     pub(crate) has_shown: bool,
     pub(crate) calls: Vec<Call>,
-    /// Whether the user has cancelled it.
+    /// Whether the user has cancelled the turn.
     pub(crate) cancelled: bool,
 }
 
@@ -32,9 +32,9 @@ pub(crate) struct Turn {
 pub(crate) struct Call {
     pub(crate) id: ToolId,
     pub(crate) name: String,
-    /// `None` while the model is still writing them.
+    /// The arguments, or `None` while the model is still writing them.
     pub(crate) args: Option<Object>,
-    /// The arguments written so far.
+    /// The part of the arguments that the model has written so far.
     pub(crate) draft: String,
     pub(crate) progress: VecDeque<String>,
 }

@@ -14,10 +14,10 @@ pub(super) struct ScreenRow {
 }
 
 impl ScreenRow {
-    /// Writes the row over the current one. The cursor must be at its first column.
+    /// Overwrites the current screen row. The cursor must be in the first column.
     pub(super) fn write(&self, columns: u16, to: &mut String) {
         to.push_str(&self.text);
-        // In the last column the cursor stays on the last character, which would be erased.
+        // After a full row, the cursor is still on the last character, which this would erase.
         if self.width < columns {
             to.push_str("\x1b[K");
         }
@@ -28,7 +28,8 @@ impl ScreenRow {
 pub(super) fn row(buffer: &Buffer, y: u16) -> ScreenRow {
     let area = buffer.area;
     let mut text = String::new();
-    // The style of an empty cell, which is the terminal's current one.
+    // Start with the style of an empty cell, which is also the terminal's style at the start of a
+    // row.
     let mut style = Cell::EMPTY.style();
     // The length and the width up to the last visible cell.
     let mut seen = (0, 0);
@@ -40,7 +41,7 @@ pub(super) fn row(buffer: &Buffer, y: u16) -> ScreenRow {
             style = cell.style();
             write_style(style, &mut text);
         }
-        // All text was sanitised before; this is the last line of defence.
+        // All text has been sanitised already. This is the last line of defence.
         if symbol.chars().any(char::is_control) {
             text.push(' ');
         } else {
@@ -62,7 +63,7 @@ pub(super) fn row(buffer: &Buffer, y: u16) -> ScreenRow {
     }
 }
 
-/// Reports whether a blank in this style is visible.
+/// Reports whether a space in this style is visible.
 fn is_visible(style: Style) -> bool {
     let lines = Modifier::REVERSED | Modifier::UNDERLINED | Modifier::CROSSED_OUT;
     style.bg.is_some_and(|colour| colour != Color::Reset) || style.add_modifier.intersects(lines)

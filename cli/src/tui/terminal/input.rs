@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::keys::Keys;
 
-/// Capacity of the input channel, more than anybody types ahead.
+/// Capacity of the input channel, which is more than anyone types ahead.
 const CAPACITY: usize = 1024;
 /// How long to wait for the rest of an escape sequence before a lone Esc counts as the Esc key.
 const SEQUENCE_TIMEOUT: Timespec = Timespec {
@@ -22,7 +22,7 @@ const SEQUENCE_TIMEOUT: Timespec = Timespec {
     tv_nsec: 25_000_000,
 };
 
-/// An input of the user.
+/// User input.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Input {
     Key(KeyEvent),
@@ -31,8 +31,9 @@ pub(crate) enum Input {
     Closed,
 }
 
-/// Keeps the input thread running. After it is dropped, further input is left to the shell.
-pub(crate) struct Reading(#[expect(dead_code, reason = "dropped, it ends the thread")] PipeWriter);
+/// Keeps the input thread running. When this is dropped, the thread ends and further input goes to
+/// the shell.
+pub(crate) struct Reading(#[expect(dead_code, reason = "dropping it ends the thread")] PipeWriter);
 
 /// Starts the input thread. Signals, including resizes, are handled elsewhere.
 pub(crate) fn read() -> io::Result<(mpsc::Receiver<Input>, Reading)> {

@@ -1,25 +1,25 @@
-//! Decodes terminal input into keys. The result does not depend on how the bytes are split.
+//! Decodes terminal input into keys. The result does not depend on how reads split the bytes.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 
 use super::input::Input;
 
-/// Longer pastes are truncated.
+/// Maximum size of a paste. Longer pastes are truncated.
 const MAX_PASTE: usize = 16 * 1024 * 1024;
-/// Longer escape sequences are discarded.
+/// Maximum length of an escape sequence. Longer ones are discarded.
 const MAX_SEQUENCE: usize = 64;
 const PASTE_END: &[u8] = b"\x1b[201~";
 
 /// Decodes keys and pastes incrementally.
 #[derive(Debug, Default)]
 pub(super) struct Keys {
-    /// Bytes that are not decoded yet.
+    /// Bytes that have not been decoded yet.
     pending: Vec<u8>,
-    /// The current paste, while one is open.
+    /// The content of the current paste, until its end marker arrives.
     paste: Option<Vec<u8>>,
 }
 
-/// What the first bytes of the input are.
+/// What the input starts with.
 enum First {
     /// A key, or an unknown sequence, and its length.
     Whole(Option<KeyEvent>, usize),
@@ -30,7 +30,7 @@ enum First {
 }
 
 impl Keys {
-    /// Reports whether the pending bytes may be the start of a sequence.
+    /// Reports whether the pending bytes can be the start of an escape sequence.
     pub(super) fn is_waiting(&self) -> bool {
         self.paste.is_none() && !self.pending.is_empty()
     }
@@ -62,7 +62,8 @@ impl Keys {
         }
     }
 
-    /// Called after a timeout: decodes the pending bytes as they are, so a lone Esc is the Esc key.
+    /// Decodes the pending bytes after a timeout, without waiting for more. A lone Esc is then the
+    /// Esc key.
     pub(super) fn end(&mut self) -> Vec<Input> {
         let pending = std::mem::take(&mut self.pending);
         let Some((_, rest)) = pending.split_first() else {
@@ -76,11 +77,11 @@ impl Keys {
         inputs
     }
 
-    /// Returns the whole paste once its end has arrived.
+    /// Returns the whole paste once its end marker has arrived.
     fn pasted(&mut self) -> Option<String> {
         let paste = self.paste.as_mut()?;
         let end = find(&self.pending, PASTE_END);
-        // The end marker may be split between two reads.
+        // The end marker can be split between two reads.
         let keep = self.pending.len().saturating_sub(PASTE_END.len() - 1);
         let count = end.unwrap_or(keep);
         let room = MAX_PASTE.saturating_sub(paste.len());
@@ -178,7 +179,7 @@ fn control_sequence(bytes: &[u8]) -> First {
         };
     };
     let count = end + 1;
-    // A legacy mouse report has three more bytes. zot never enables mouse reports.
+    // A legacy mouse report is followed by three more bytes. zot never enables mouse reports.
     if bytes[end] == b'M' && end == 2 {
         return if bytes.len() < 6 {
             First::Part

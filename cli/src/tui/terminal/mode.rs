@@ -13,14 +13,14 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetat
 
 /// Enables bracketed paste and hides the cursor.
 const ENTER: &str = "\x1b[?2004h\x1b[?25l";
-/// Undoes [`ENTER`] and everything that a frame may have enabled, and erases the live area, which
+/// Undoes [`ENTER`] and everything that a frame can have enabled, and erases the live area, which
 /// starts at the cursor.
 const LEAVE: &str = "\x1b[?7h\x1b[?2026l\x1b[0m\r\x1b[J\x1b[?2004l\x1b[?25h";
 
 /// The original modes, while raw mode is active.
 static SAVED_MODES: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// Messages of panics on other threads.
+/// Messages from panics on other threads.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
 
 /// Reports whether both stdin and stdout are terminals.
@@ -37,7 +37,7 @@ pub(super) fn size() -> Option<Size> {
     })
 }
 
-/// Raw mode, active until this is dropped.
+/// A guard for raw mode, which is active until the guard is dropped.
 #[derive(Debug)]
 pub(crate) struct Raw(());
 
@@ -88,8 +88,9 @@ fn write(text: &str) -> io::Result<()> {
     stdout.flush()
 }
 
-/// Installs a panic hook. A panic on the drawing thread restores the terminal before it is printed.
-/// A panic on another thread is saved and shown on the screen.
+/// Installs a panic hook. If the drawing thread panics, the hook restores the terminal before it
+/// prints the message. If another thread panics, it saves the message, which zot then shows on the
+/// screen.
 fn restore_on_panic() {
     static ONCE: Once = Once::new();
     ONCE.call_once(|| {
@@ -108,7 +109,7 @@ fn restore_on_panic() {
     });
 }
 
-/// Takes the messages of panics on other threads.
+/// Takes the saved messages from panics on other threads.
 pub(crate) fn panics() -> Vec<String> {
     std::mem::take(&mut *PANICS.lock())
 }

@@ -61,7 +61,7 @@ impl ScreenWriter {
         *self.state.status.lock() == WriterStatus::Gone
     }
 
-    /// Writes a frame. The previous one must have been written; see [`ScreenWriter::is_free`].
+    /// Writes a frame. The previous frame must have been written; see [`ScreenWriter::is_free`].
     pub(super) fn write(&self, frame: String) {
         if self.is_gone() {
             return;
@@ -72,7 +72,7 @@ impl ScreenWriter {
         }
     }
 
-    /// Waits until the frame is written, for at most `timeout`.
+    /// Waits until the frame has been written, for at most `timeout`.
     pub(super) fn drain(&self, timeout: Duration) {
         let mut status = self.state.status.lock();
         let is_writing = |status: &mut WriterStatus| *status == WriterStatus::Writing;
@@ -98,7 +98,7 @@ fn write_all(frames: &Receiver<String>, state: &WriterState, written: &Notify) {
     }
 }
 
-/// Writes without the lock of [`io::stdout`], so that restoring the terminal never waits for a
+/// Writes without locking [`io::stdout`], so that restoring the terminal never has to wait for a
 /// frame.
 fn rustix_write(mut bytes: &[u8]) -> io::Result<()> {
     while !bytes.is_empty() {

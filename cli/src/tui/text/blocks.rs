@@ -1,19 +1,19 @@
-//! Splits a Markdown text into pieces, line by line.
+//! Splits Markdown into pieces, line by line.
 //!
 //! A piece depends only on the lines up to its end. So the pieces and their rendering do not depend
-//! on how the text arrives, and a finished piece never changes.
+//! on how the text is split when it arrives, and a finished piece never changes.
 
 use std::mem;
 
-/// A longer piece is not kept open; what follows becomes a piece of its own.
+/// Maximum length of a piece. A longer one is ended, and the following lines start a new piece.
 const MAX_PIECE: usize = 16 * 1024;
 
-/// A part of a Markdown text that can be drawn on its own.
+/// A part of a Markdown document that can be drawn on its own.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(super) enum Piece {
     /// Paragraphs, headings, quotes, tables.
     Blocks(Blocks),
-    /// One item of a top-level list, with everything in it.
+    /// One item of a top-level list, including nested content.
     Item(ListItem),
     /// The start of a code block, with its info string.
     Fence(String),
@@ -24,7 +24,7 @@ pub(super) enum Piece {
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct Blocks {
     pub(super) source: String,
-    /// Whether it continues the previous piece, which became too long.
+    /// Whether this continues the previous piece, which became too long.
     pub(super) is_rest: bool,
 }
 
@@ -42,13 +42,13 @@ impl From<&str> for Blocks {
 pub(super) struct ListItem {
     /// The source, including the marker.
     pub(super) source: String,
-    /// The number, counted within the list regardless of the marker.
+    /// The item's number, counted from the first item, regardless of the numbers in the source.
     pub(super) number: Option<u64>,
-    /// Whether it follows another item without a blank line.
+    /// Whether the item follows another one without a blank line.
     pub(super) is_tight: bool,
 }
 
-/// Splits lines into pieces; holds what is open after the last line.
+/// Splits lines into pieces, and stores the block that is still open after the last line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Splitter {
     open: Open,
@@ -58,7 +58,7 @@ pub(super) struct Splitter {
 enum Open {
     #[default]
     Nothing,
-    /// Lines until a blank one.
+    /// Blocks, which end at a blank line.
     Blocks(Blocks),
     Item(OpenItem),
     Fence(Fence),
@@ -86,7 +86,7 @@ impl Splitter {
         matches!(self.open, Open::Fence(_))
     }
 
-    /// Ends the text and appends what is still open.
+    /// Ends the text, and appends the block that is still open.
     pub(super) fn end(&mut self, done: &mut Vec<Piece>) {
         match mem::take(&mut self.open) {
             Open::Nothing | Open::Fence(_) => {}
@@ -95,7 +95,7 @@ impl Splitter {
         }
     }
 
-    /// Handles a line when nothing is open, except perhaps a list.
+    /// Handles a line when no block is open. `list` is the list that the line may continue.
     fn begin(&mut self, line: &str, list: Option<List>, done: &mut Vec<Piece>) {
         if is_blank(line) {
             return;
@@ -146,13 +146,13 @@ impl Splitter {
 struct OpenItem {
     item: ListItem,
     marker: Marker,
-    /// Columns that further lines need to be within the item.
+    /// Columns to add to the indent of the following lines, so that they belong to the item.
     shift: usize,
     /// Whether the last line was blank.
     gap: bool,
 }
 
-/// What the next item needs to know about the previous one.
+/// Information about an item that the next item needs.
 #[derive(Debug, Clone, Copy)]
 struct List {
     char: char,
@@ -185,7 +185,7 @@ impl OpenItem {
         }
     }
 
-    /// Adds the line if it belongs to the item.
+    /// Adds the line to the item if it belongs there. Returns whether it does.
     fn takes(&mut self, line: &str) -> bool {
         if is_blank(line) {
             self.item.source.push('\n');
@@ -194,14 +194,14 @@ impl OpenItem {
         }
         let indent = indent_of(line);
         let marker = Marker::of(line);
-        // Models indent bullets below `1.` by two columns, although CommonMark requires three.
+        // Models often indent bullets below `1.` by two columns, but CommonMark requires three.
         let nests =
             |marker: Marker| marker.number.is_none() && (2..self.marker.content).contains(&indent);
         if self.shift == 0 && self.marker.number.is_some() && marker.is_some_and(nests) {
             self.shift = self.marker.content - indent;
         }
         let is_within = indent + self.shift >= self.marker.content;
-        // A paragraph continues without the indent.
+        // A paragraph can continue on a line without the indent.
         let goes_on = !self.gap
             && marker.is_none()
             && !ends_paragraph(line)
@@ -282,7 +282,7 @@ impl Marker {
         if indent > 3 || !(is_empty || spaces > 0) {
             return None;
         }
-        // More than four spaces are the indent of code within the item.
+        // More than four spaces are the indent of a code block within the item.
         let gap = if is_empty || spaces > 4 { 1 } else { spaces };
         Some(Self {
             char,
@@ -293,7 +293,8 @@ impl Marker {
     }
 }
 
-/// Reports whether a line endings an open paragraph. A number other than 1 is part of a sentence.
+/// Reports whether a line ends an open paragraph. A list number other than 1 does not, because it
+/// is more likely to be part of a sentence.
 fn ends_paragraph(line: &str) -> bool {
     let item = Marker::of(line)
         .is_some_and(|marker| !marker.is_empty && matches!(marker.number, None | Some(1)));
@@ -316,7 +317,8 @@ fn is_heading(line: &str) -> bool {
         && (text.is_empty() || text.starts_with(' '))
 }
 
-/// Reports whether the line is a thematic break. After a paragraph, dashes make a heading instead.
+/// Reports whether the line is a thematic break. After a paragraph, dashes would be a heading
+/// instead.
 fn is_rule(line: &str) -> bool {
     let mut marks = line.bytes().filter(|byte| *byte != b' ');
     let Some(mark @ (b'-' | b'*' | b'_')) = marks.next() else {

@@ -14,7 +14,8 @@ use super::{
 };
 use crate::{clean, tui::theme::Theme};
 
-/// Renders a unified diff. A single file's name is omitted, because the caller shows it.
+/// Renders a unified diff. If the diff has only one file, its name is omitted, because the caller
+/// shows it.
 pub(crate) fn diff(unified: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let unified = clean::text(unified);
     let mut writer = DiffWriter {
@@ -52,7 +53,8 @@ struct DiffWriter<'t> {
     digits: usize,
     is_alone: bool,
     hunk: Hunk,
-    /// Pending removed and added lines, until it is known which of them pair up.
+    /// Removed and added lines that have not been written yet, because it is not known which of
+    /// them to pair.
     changed: Vec<Changed>,
     lines: Vec<Line<'static>>,
 }
@@ -78,7 +80,7 @@ impl DiffWriter<'_> {
     fn line(&mut self, line: &str) {
         if let Some(next) = Hunk::of(line).filter(|_| !self.hunk.is_open()) {
             self.flush();
-            // A mark for the lines omitted between two hunks.
+            // Mark the place of the lines omitted between two hunks.
             if self.hunk.has_started() {
                 let digits = self.digits;
                 self.lines.push(Line::from(Span::styled(
@@ -165,7 +167,7 @@ impl DiffWriter<'_> {
     }
 }
 
-/// Returns the part of a line that differs from another; `None` if it is empty, or if the lines
+/// Returns the part of a line that differs from another, or `None` if no part differs or the lines
 /// have little in common.
 fn difference(this: &str, other: &str) -> Option<Range<usize>> {
     let mut start = 0;
@@ -190,7 +192,7 @@ fn difference(this: &str, other: &str) -> Option<Range<usize>> {
     (start < end && same * 3 >= whole).then_some(start..end)
 }
 
-/// The position in both files, and the lines left in the hunk.
+/// The current position in both files, and the number of lines left in the hunk.
 #[derive(Debug, Clone, Copy, Default)]
 struct Hunk {
     old: usize,
@@ -214,18 +216,19 @@ impl Hunk {
         })
     }
 
-    /// Reports whether there was a hunk at all.
+    /// Reports whether any hunk has started.
     fn has_started(self) -> bool {
         (self.old, self.new) != (0, 0)
     }
 
-    /// Reports whether lines of the hunk follow. Other lines are not part of it, whatever they
-    /// start with.
+    /// Reports whether the hunk has more lines. Once it has none, a line is not part of it,
+    /// whatever character it starts with.
     fn is_open(self) -> bool {
         self.old_left + self.new_left > 0
     }
 
-    /// Returns the number of the next line, in the new file, or in the old one for a removed line.
+    /// Advances by one line and returns its number: in the old file for a removed line, otherwise
+    /// in the new file.
     fn take(&mut self, sign: char) -> usize {
         let number = if sign == '-' { self.old } else { self.new };
         if sign != '+' {

@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 pub(super) const MORE: &str = "…";
 
-/// Returns the number of columns that a text takes.
+/// Returns the number of columns that the text occupies.
 pub(crate) fn width(text: &str) -> usize {
     if text.is_ascii() {
         return text.len();
@@ -14,10 +14,10 @@ pub(crate) fn width(text: &str) -> usize {
     clusters(text).map(|(_, _, columns)| columns).sum()
 }
 
-/// Returns the graphemes of a text, with their offsets and widths of at most two columns. Wider
-/// graphemes, which some scripts allow, are split into characters.
+/// Returns the graphemes of the text, each with its offset and its width, which is at most two
+/// columns. Wider graphemes, which occur in some scripts, are split into characters.
 pub(crate) fn clusters(text: &str) -> impl Iterator<Item = (usize, &str, usize)> {
-    // In ASCII text each byte is a grapheme.
+    // In ASCII text, each byte is a grapheme.
     let (simple, other) = if text.is_ascii() {
         (text, "")
     } else {
@@ -39,7 +39,7 @@ pub(crate) fn clusters(text: &str) -> impl Iterator<Item = (usize, &str, usize)>
     }))
 }
 
-/// Truncates a text to a number of columns. Line breaks become spaces.
+/// Truncates text to a number of columns. Line breaks become spaces.
 pub(crate) fn fit(text: &str, columns: u16) -> String {
     let text = crate::clean::line(text);
     if width(&text) <= usize::from(columns) {
@@ -78,7 +78,7 @@ pub(crate) fn fit_line(line: &Line<'_>, columns: u16) -> Line<'static> {
     Line::from(spans)
 }
 
-/// Returns the start of a text with an ellipsis, in at most `columns` columns.
+/// Returns the start of the text followed by an ellipsis, in at most `columns` columns.
 fn cut_to(text: &str, columns: u16) -> String {
     let Some(room) = usize::from(columns).checked_sub(1) else {
         return String::new();

@@ -1,9 +1,10 @@
 //! Syntax highlighting, line by line.
 //!
-//! A small tokenizer for comments, strings, numbers and words, driven by a table of languages. It
-//! starts at once and keeps only a few bytes of state between lines, so code is highlighted while it
-//! arrives. `syntect` (with its regex engine in Rust) is more exact, but it takes 30 to 130 ms for
-//! the first block and 0.3 MB/s afterwards, and adds 2.5 MB to the binary.
+//! This is a small tokenizer for comments, strings, numbers and words, driven by a table of
+//! languages. It has no startup cost and stores only a few bytes of state between lines, so code is
+//! highlighted while it arrives. `syntect` (with its regex engine in Rust) is more precise, but it
+//! takes 30 to 130 ms for the first block and processes 0.3 MB/s afterwards, and adds 2.5 MB to the
+//! binary.
 
 mod languages;
 mod tokenizer;
@@ -14,7 +15,8 @@ pub(super) use self::tokenizer::Tokenizer;
 use super::wrap::wrap_between;
 use crate::tui::theme::Theme;
 
-/// Highlights and wraps one line of code, after an indent. The line must be tidy.
+/// Highlights and wraps one line of code, and indents it. The line must have been through
+/// [`tidy`](super::wrap::tidy).
 pub(super) fn code_line(
     tokenizer: &mut Tokenizer,
     line: &str,

@@ -1,4 +1,4 @@
-//! Markdown rendering by example.
+//! Examples of rendered Markdown.
 
 use insta::assert_snapshot;
 

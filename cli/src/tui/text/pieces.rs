@@ -1,4 +1,4 @@
-//! Draws the pieces of a Markdown text one after the other.
+//! Draws the pieces of a Markdown document one after the other.
 
 use ratatui::text::{Line, Span};
 
@@ -10,15 +10,15 @@ use super::{
 };
 use crate::tui::theme::Theme;
 
-/// The indent of code, which marks it when there are no colours.
+/// The indent of code blocks, which distinguishes them when there are no colours.
 pub(super) const CODE_INDENT: &str = "  ";
 
 /// State carried from one piece to the next.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Pieces {
-    /// Whether something has been drawn already.
+    /// Whether anything has been drawn yet.
     has_content: bool,
-    /// Whether the last piece contained blank lines, so that another is needed to show where it
+    /// Whether the last piece contained blank lines. If so, another blank line must show where it
     /// ends.
     had_blank_lines: bool,
     /// The highlighter of the open code block.
@@ -68,7 +68,7 @@ impl Pieces {
         }
     }
 
-    /// Adds the lines of a block, with a blank line before them if needed.
+    /// Adds a block's lines, with a blank line before them if needed.
     fn below(&mut self, drawn: Vec<Line<'static>>, separate: bool, lines: &mut Vec<Line<'static>>) {
         if self.has_content && (separate || self.had_blank_lines) {
             lines.push(Line::default());

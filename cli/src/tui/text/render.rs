@@ -68,24 +68,24 @@ struct MarkdownWriter<'t> {
     theme: &'t Theme,
     number: Option<u64>,
     lines: Vec<Line<'static>>,
-    /// The prefixes of each line, outermost first.
+    /// The prefixes of the current line, outermost first.
     prefixes: Vec<ContainerPrefix>,
-    /// The next number of each open list, innermost last; `None` for bullets.
+    /// The next number of each open list, innermost last, or `None` for a bulleted list.
     lists: Vec<Option<u64>>,
     styles: Vec<Style>,
-    /// The current line.
+    /// The spans of the current line.
     spans: Vec<Span<'static>>,
-    /// The targets of open links, and the number of spans at their start.
+    /// The target of each open link, and the number of spans when the link started.
     links: Vec<(String, usize)>,
     code: Option<Tokenizer>,
     table: Option<Table>,
-    /// Whether a block precedes the next one in the same container.
+    /// Whether the container already has a block, so that the next one needs a blank line.
     gap: bool,
 }
 
-/// The prefix that a container adds to its lines.
+/// The prefix that a container, such as a quote, adds to its lines.
 struct ContainerPrefix {
-    /// For the first line, until it is used.
+    /// The prefix of the first line, until that line has been written.
     first: Option<Span<'static>>,
     rest: Span<'static>,
 }
@@ -253,7 +253,7 @@ impl MarkdownWriter<'_> {
         }
     }
 
-    /// Starts a block, with a blank line if another precedes it.
+    /// Starts a block, with a blank line if another block precedes it.
     fn block(&mut self) {
         self.flush();
         if mem::take(&mut self.gap) {
@@ -261,7 +261,7 @@ impl MarkdownWriter<'_> {
         }
     }
 
-    /// Returns the number of columns beside the prefixes.
+    /// Returns the number of columns that the prefixes leave.
     fn room(&self) -> usize {
         let used: usize = self.prefixes.iter().map(|it| it.rest.width()).sum();
         usize::from(self.width).saturating_sub(used).max(1)
@@ -269,7 +269,7 @@ impl MarkdownWriter<'_> {
 
     fn item(&mut self) {
         self.flush();
-        // No blank line between items, however many blocks they have.
+        // Do not put blank lines between items, however many blocks they contain.
         self.gap = false;
         let depth = self.lists.len();
         let marker = match self.lists.last_mut() {
@@ -313,7 +313,7 @@ impl MarkdownWriter<'_> {
         if let Some(mut tokenizer) = self.code.take() {
             let indent = Line::from(CODE_INDENT);
             for line in tidy(text).lines() {
-                // Wrap within the width beside the prefixes, so that they precede every row.
+                // Wrap to the width that the prefixes leave, because they precede every row.
                 let room = u16::try_from(self.room()).unwrap_or(u16::MAX);
                 for row in code_line(&mut tokenizer, line, room, &indent, self.theme) {
                     self.write(&row);
@@ -326,8 +326,8 @@ impl MarkdownWriter<'_> {
         self.words(text, style);
     }
 
-    /// Adds text to the current line. It is sanitised again, because entities can encode any
-    /// character.
+    /// Adds text to the current line. The text is sanitised again, because HTML entities can encode
+    /// any character.
     fn words(&mut self, text: &str, style: Style) {
         self.spans.push(Span::styled(clean::line(text), style));
     }
@@ -348,7 +348,7 @@ impl MarkdownWriter<'_> {
         self.words(&format!("{tick}{code}{tick}"), style);
     }
 
-    /// Keeps line breaks as they are written, which suits terminal output.
+    /// Handles a line break. It is preserved as written, which suits terminal output.
     fn line_break(&mut self) {
         if self.table.is_some() {
             self.spans.push(Span::raw(" "));

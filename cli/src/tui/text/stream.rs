@@ -1,4 +1,4 @@
-//! Renders Markdown while it arrives.
+//! Renders Markdown as it arrives.
 
 use std::mem;
 
@@ -12,7 +12,7 @@ use super::{
 };
 use crate::tui::theme::Theme;
 
-/// Longer lines are split, so that they need not be kept open.
+/// Maximum length of a line. A longer line is split, so that its start can be drawn.
 const MAX_LINE: usize = 16 * 1024;
 
 /// Renders a complete text.
@@ -22,14 +22,15 @@ pub(crate) fn markdown(source: &str, width: u16, theme: &Theme) -> Vec<Line<'sta
     stream.finish(width, theme)
 }
 
-/// A text that arrives in parts. A line is returned once nothing that follows can change it, and is
-/// then neither kept nor drawn again. So the total cost is linear in the length of the text.
+/// Text that arrives in parts. A line is returned once no later text can change it. It is then
+/// neither stored nor drawn again, so the total cost is linear in the length of the text.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Stream {
-    /// The last line, unsanitised, because an escape sequence may be split between two parts.
+    /// The last line. It is not sanitised yet, because an escape sequence can be split between two
+    /// parts.
     last: String,
     splitter: Splitter,
-    /// Finished pieces that are not drawn yet.
+    /// Finished pieces that have not been drawn yet.
     done: Vec<Piece>,
     pieces: Pieces,
 }
@@ -49,14 +50,14 @@ impl Stream {
         self.cut();
     }
 
-    /// Returns new lines that can no longer change.
+    /// Returns the new lines that can no longer change.
     pub(crate) fn finished(&mut self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let done = mem::take(&mut self.done);
         self.pieces.draw(done, width, theme)
     }
 
-    /// Draws the lines that may still change. Markup that is still open is already styled. They
-    /// follow the lines of [`Stream::finished`].
+    /// Draws the lines that can still change, which follow the lines from [`Stream::finished`].
+    /// Markup that has not been closed yet is already styled.
     pub(crate) fn open(&self, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         let mut done = self.done.clone();
         let mut splitter = self.splitter.clone();
@@ -76,7 +77,7 @@ impl Stream {
         whole.pieces.draw(whole.done, width, theme)
     }
 
-    /// Splits the last line while it is too long, between words if possible.
+    /// If the last line is too long, splits it, between words if possible.
     fn cut(&mut self) {
         if self.last.len() < MAX_LINE {
             return;

@@ -1,5 +1,5 @@
-//! Renders tables. Columns are as wide as they need to be, and the widest shrink first. If the
-//! table still does not fit, each row becomes a list of its cells.
+//! Renders tables. Columns are as wide as their content. If the table does not fit, the widest
+//! columns shrink first. If it still does not fit, each row becomes a list of its cells.
 
 use pulldown_cmark::Alignment;
 use ratatui::text::{Line, Span};
@@ -7,9 +7,9 @@ use ratatui::text::{Line, Span};
 use super::wrap::{wrap, wrap_between};
 use crate::tui::theme::Theme;
 
-/// Columns between two cells.
+/// Number of columns between two cells.
 const SEPARATOR: usize = 3;
-/// A narrower column is unreadable.
+/// Minimum width of a column. A narrower one is unreadable.
 const MIN_COLUMN: usize = 6;
 
 type Cell = Vec<Span<'static>>;
@@ -135,7 +135,7 @@ impl Table {
     }
 }
 
-/// Returns the column widths, or `None` if the grid does not fit.
+/// Returns the column widths, or `None` if the table does not fit.
 fn widths(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     let frame = SEPARATOR * natural.len().saturating_sub(1);
     let room = room.checked_sub(frame)?;
@@ -143,7 +143,8 @@ fn widths(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     if needed > room {
         return None;
     }
-    // Cap the widest columns at a common width: narrow columns leave their share to the others.
+    // Limit the widest columns to a common width, which includes the space that narrow columns do
+    // not need.
     let mut sorted = natural.to_vec();
     sorted.sort_unstable();
     let mut left = room;
@@ -163,7 +164,7 @@ fn width_of(cell: &Cell) -> usize {
     cell.iter().map(Span::width).sum()
 }
 
-/// Adds a line of a cell, padded to the column's width; the last column needs no padding at its
+/// Adds one line of a cell, padded to the column's width. The last column has no padding at its
 /// end.
 fn align(
     line: Line<'static>,

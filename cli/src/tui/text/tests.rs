@@ -1,4 +1,4 @@
-//! Properties of all text rendering, and helpers for tests.
+//! Property tests for all text rendering, and helpers for other tests.
 
 use proptest::prelude::*;
 use ratatui::{style::Color, text::Line};
@@ -37,7 +37,7 @@ pub(crate) fn marked(lines: &[Line<'_>]) -> String {
     text
 }
 
-/// Highlights code in a language.
+/// Highlights code in the given language.
 fn code(source: &str, language: &str, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut tokenizer = Tokenizer::of(language);
     let source = tidy(source);
@@ -119,7 +119,7 @@ proptest! {
         for cut in cuts.into_iter().chain([source.len()]) {
             stream.push(&source[from..cut]);
             from = cut;
-            // At any time, the returned lines and the open lines together are the whole text.
+            // At any time, the finished lines and the open lines together are the whole text.
             let mut now = given.clone();
             now.extend(stream.open(columns, &theme));
             let so_far = &source[..cut];

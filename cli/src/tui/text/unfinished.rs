@@ -1,7 +1,8 @@
-//! Completes the line that is still being written. While `**two wo` arrives, it is shown in bold,
-//! and not with asterisks that vanish a moment later.
+//! Completes the markup in a line that is still being written. While `**two wo` arrives, it is
+//! shown in bold instead of with asterisks that vanish a moment later.
 
-/// Closes the markup that a line has opened, and drops marks at its end that are still ambiguous.
+/// Closes the markup that is open in a line, and removes markers at its end that are still
+/// ambiguous.
 pub(super) fn finished(line: &str) -> String {
     if is_only_marks(line) {
         return String::new();
@@ -31,7 +32,8 @@ pub(super) fn finished(line: &str) -> String {
     }
     let mut line = line.trim_end_matches(' ').to_owned();
     while let Some(mark) = open.pop() {
-        // Markup that was opened last has no content yet.
+        // If the line ends with an opening marker, the markup has no content yet, so remove the
+        // marker.
         match line.strip_suffix(mark) {
             Some(before) => line.truncate(before.trim_end_matches(' ').len()),
             None => line.push_str(mark),
@@ -40,7 +42,7 @@ pub(super) fn finished(line: &str) -> String {
     line
 }
 
-/// Reports whether the line has only the start of a heading, list, quote, fence or rule so far.
+/// Reports whether the line consists only of the start of a heading, list, quote, fence or rule.
 fn is_only_marks(line: &str) -> bool {
     let line = line.trim();
     let digits = line.strip_suffix(['.', ')']).unwrap_or_default();

@@ -14,10 +14,10 @@ use ratatui::{
 
 /// The distance between tab stops.
 const TAB: usize = 4;
-/// An indent that leaves fewer columns than this for the text is dropped.
+/// Minimum number of columns for the text. An indent that leaves fewer is dropped.
 const MIN_TEXT: usize = 8;
 
-/// Sanitises a text and expands its tabs. Only visible characters and line breaks remain.
+/// Sanitises text and expands its tabs. Only visible characters and line breaks remain.
 pub(crate) fn tidy(text: &str) -> String {
     let text = clean::text(text);
     if !text.contains('\t') {
@@ -45,7 +45,7 @@ pub(crate) fn tidy(text: &str) -> String {
     tidy
 }
 
-/// Wraps several lines in one style.
+/// Wraps text of several lines, all in one style.
 pub(crate) fn plain(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
     tidy(text)
         .lines()
@@ -58,7 +58,7 @@ pub(crate) fn wrap(line: &Line<'_>, width: u16) -> Vec<Line<'static>> {
     wrap_between(line, width, &Line::default(), &Line::default())
 }
 
-/// Wraps one line, with a prefix for the first row and another for the rest.
+/// Wraps one line, with one prefix for the first row and another for the other rows.
 pub(crate) fn wrap_between(
     line: &Line<'_>,
     width: u16,
@@ -99,7 +99,7 @@ pub(crate) fn wrap_between(
     lines
 }
 
-/// Removes trailing spaces, which would be copied along with the line.
+/// Removes trailing spaces, which would be included when the user copies the line.
 fn trim_end(spans: &mut Vec<Span<'static>>) {
     while let Some(last) = spans.last_mut() {
         let trimmed = last.content.trim_end_matches(' ');
@@ -111,7 +111,7 @@ fn trim_end(spans: &mut Vec<Span<'static>>) {
     }
 }
 
-/// A prefix, and the number of columns that it leaves.
+/// A prefix, and the number of columns that it leaves for the text.
 struct Prefix {
     spans: Vec<Span<'static>>,
     room: usize,
@@ -143,7 +143,7 @@ impl Prefix {
     }
 }
 
-/// The text of a line, and its style runs by end offset.
+/// The text of a line, and its style runs, each with the offset where it ends.
 struct Flat {
     text: String,
     runs: Vec<(usize, Style)>,
@@ -164,7 +164,8 @@ impl Flat {
         flat
     }
 
-    /// Moves style boundaries to grapheme boundaries: terminals would draw a split grapheme as two.
+    /// Moves style boundaries to grapheme boundaries, because terminals would draw a split grapheme
+    /// as two.
     fn join(&mut self) {
         if self.text.is_ascii() {
             return;
@@ -180,7 +181,7 @@ impl Flat {
         }
     }
 
-    /// Replaces wide graphemes, for a width of one column.
+    /// Replaces wide graphemes, which do not fit if the width is one column.
     fn narrow(&mut self) {
         let whole = std::mem::take(&mut self.text);
         let mut start = 0;
@@ -195,8 +196,8 @@ impl Flat {
     }
 }
 
-/// Returns the rows of a line, the first with `first` columns and the others with `rest`. Spaces at
-/// a break belong to no row.
+/// Returns the rows of a line: the first has `first` columns, and the others have `rest`. Spaces at
+/// a break do not belong to any row.
 pub(crate) fn rows(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     let mut rows = Vec::new();
     let mut start = 0;
@@ -227,7 +228,7 @@ struct WrappedRow {
     next: usize,
 }
 
-/// Returns the row at `start`. It has at least one grapheme.
+/// Returns the row that starts at `start`. It has at least one grapheme.
 fn next_row(text: &str, start: usize, room: usize) -> WrappedRow {
     let mut used = 0;
     // The last possible break: the end of this row, and the start of the next.
@@ -266,7 +267,7 @@ fn next_row(text: &str, start: usize, room: usize) -> WrappedRow {
     }
 }
 
-/// Reports whether a grapheme must not start a row, as closing punctuation.
+/// Reports whether a grapheme must not start a row, such as closing punctuation.
 fn closes(grapheme: &str) -> bool {
     grapheme.starts_with([
         '、', '。', '，', '．', '！', '？', '：', '；', '）', '」', '』', '】', '》', '〉', '〕',

@@ -1,4 +1,4 @@
-//! Applies the events of a running prompt.
+//! Applies the events from a running prompt.
 
 use zot_protocol::{StopReason, ToolStatus, rpc};
 
@@ -10,10 +10,10 @@ use crate::{
     },
 };
 
-/// Maximum number of bytes of a result that are shown.
+/// Maximum number of bytes to show of a result.
 const MAX_RESULT_BYTES: usize = 256 * 1024;
 
-/// Applies one event of the running prompt.
+/// Applies one event from the running prompt.
 pub(super) fn event(state: &mut State, event: rpc::Event) {
     match event {
         rpc::Event::UserMessage(message) => {
@@ -88,7 +88,7 @@ fn now(state: &mut State, change: impl FnOnce(&mut Turn)) {
     }
 }
 
-/// Ends the streaming text and prints what is left of it.
+/// Ends the streaming text and prints the rest of it.
 fn end_text(state: &mut State) {
     let Some(turn) = &mut state.turn else {
         return;
@@ -131,7 +131,7 @@ fn result(state: &mut State, result: rpc::ToolResult) {
 
 fn turn_end(state: &mut State, end: rpc::TurnEnd) {
     end_text(state);
-    // These calls were started but never made, because the answer was cut off.
+    // The model started to write these calls, but its answer was cut off, so they never ran.
     if end.stop != StopReason::ToolUse {
         now(state, |turn| turn.calls.clear());
     }

@@ -45,7 +45,7 @@ pub(super) fn submit(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
             let name = command.name.clone();
             return command_sent(state, name, args, effects);
         }
-        // The demo model's own syntax for calling a tool.
+        // The demo model uses `/call` to call a tool, so it is not a command.
         let is_call = name == "call" && state.status.provider == demo::NAME;
         if !is_call && is_name(name) {
             state.editor.set(text);
@@ -62,14 +62,14 @@ pub(super) fn submit(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
     state.queue_prompt(text.to_owned());
 }
 
-/// Splits a line into the command's name and its arguments.
+/// Splits a line into the command name and the arguments.
 fn command_of(text: &str) -> Option<(&str, &str)> {
     let line = text.strip_prefix('/')?;
     let (name, args) = line.split_once(char::is_whitespace).unwrap_or((line, ""));
     Some((name, args.trim()))
 }
 
-/// Reports whether the text looks like a command name and not like a path.
+/// Reports whether the text looks like a command name rather than a path.
 fn is_name(text: &str) -> bool {
     let of_name = |char: char| char.is_alphanumeric() || matches!(char, '-' | '_' | '.' | ':');
     !text.is_empty() && text.chars().all(of_name)
@@ -92,7 +92,7 @@ fn command_sent(state: &mut State, name: String, args: &str, effects: &mut Vec<E
 
 fn builtin_sent(state: &mut State, builtin: Builtin, args: &str, effects: &mut Vec<Effect>) {
     if !state.ready && builtin.needs_agent() {
-        // The agent is still starting; run the command when it is ready.
+        // The agent is still starting, so run the command when it is ready.
         let queued = Queued::Builtin(builtin, args.to_owned());
         return state.queue.push_back(queued);
     }
@@ -107,8 +107,8 @@ fn builtin_sent(state: &mut State, builtin: Builtin, args: &str, effects: &mut V
     run(state, builtin, args, effects);
 }
 
-/// Runs a built-in command. The caller has made sure that the agent is idle if the command needs
-/// it.
+/// Runs a built-in command. If the command needs an idle agent, the caller must make sure that it
+/// is idle.
 pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut Vec<Effect>) {
     let mut begin = |state: &mut State, label: &str, effect: Effect| {
         state.begin(label);
@@ -222,8 +222,8 @@ fn session(args: &str) -> Result<Effect, String> {
     }
 }
 
-/// Returns the named provider. Without a name, opens a picker with the providers that use an API
-/// key.
+/// Returns the provider specified in the arguments. If there is none, opens a picker with the
+/// providers that use an API key.
 fn provider(
     state: &mut State,
     name: &str,
@@ -273,9 +273,9 @@ fn yolo(state: &mut State, effects: &mut Vec<Effect>) {
     state.granted.clear();
     effects.push(Effect::SetConfirm(confirm));
     let text = if confirm {
-        "zot asks before each tool call"
+        "zot will ask before each tool call"
     } else {
-        "tools run without asking"
+        "tools will run without asking"
     };
     state.notify(Level::Done, text);
 }

@@ -1,4 +1,4 @@
-//! Key handling of the dialogs and tool confirmations.
+//! Key handling for dialogs and tool confirmations.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use zot_host::provider::ApiKey;
@@ -21,7 +21,7 @@ pub(crate) const ANSWERS: [(&str, &str); 4] = [
     ("n", "no"),
 ];
 
-/// Asks about a tool call, unless the user has already allowed it.
+/// Asks about a tool call, unless the user has already allowed the tool.
 pub(super) fn confirm_tool(
     state: &mut State,
     number: u64,
@@ -79,7 +79,7 @@ pub(super) fn question_key(state: &mut State, key: KeyEvent, effects: &mut Vec<E
         }
         _ => {}
     }
-    // The answer may also allow other queued questions.
+    // The answer can also allow other queued tool calls.
     let (confirm, granted) = (state.status.confirm, &state.granted);
     state.questions.retain(|it| {
         let open = confirm && !granted.contains(&it.grant);
@@ -153,8 +153,8 @@ fn picked(state: &mut State, picked: Picked, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Handles a key in the trust dialog. Yes and no are remembered. Esc skips the extension, and zot
-/// asks about it again next time.
+/// Handles a key in the trust dialog. Yes and no are remembered. After Esc, the extension is not
+/// started, and zot asks about it again next time.
 fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<Effect>) {
     let now = state.now;
     let Some(Dialog::Trust(trust)) = &mut state.dialog else {

@@ -13,7 +13,7 @@ use crate::tui::{
 pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
     match key.code {
-        // Whatever has the focus, ctrl+c must stop prompts submitted by extensions.
+        // Ctrl+c must stop prompts submitted by extensions, whatever has the focus.
         KeyCode::Char('c') if control => state.stop_submits(),
         KeyCode::Char('z') if control => return effects.push(Effect::Suspend),
         KeyCode::Char('l') if control => return effects.push(Effect::Redraw),
@@ -47,7 +47,7 @@ pub(super) fn paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Prints the last folded result in full; pressed again, the one before it.
+/// Prints the last folded result in full. If called again, prints the one before it.
 fn unfold(state: &mut State) {
     match state.folded.pop() {
         Some(call) => state.output.push(Item::ToolUnfolded(call)),
@@ -109,7 +109,7 @@ fn changed(state: &mut State) {
     state.refresh_popup();
 }
 
-/// Handles a key while the popup is open and reports whether the popup used it.
+/// Handles a key while the popup is open, and reports whether the popup handled it.
 fn popup_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) -> bool {
     let plain = key.modifiers.is_empty();
     match key.code {
@@ -126,7 +126,7 @@ fn popup_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) -> boo
     true
 }
 
-/// Completes the selected entry in the editor without running it.
+/// Inserts the selected entry into the editor without running it.
 fn complete(state: &mut State) {
     match state.popup.chosen().cloned() {
         Some(PopupRow::Builtin(builtin)) => state.editor.set(&format!("/{} ", builtin.name())),
@@ -164,8 +164,8 @@ fn choose(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     true
 }
 
-/// Clears the notes and cancels the running command; if there is none, cancels the turn and the
-/// queue.
+/// Clears the notes and cancels the running command. If no command is running, cancels the turn and
+/// clears the queue.
 fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     state.notes.clear();
     if state.command.take().is_some() {
@@ -176,7 +176,7 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     cancel(state, effects);
 }
 
-/// Cancels the turn and the queue. Prompts that the user queued go back into the editor.
+/// Cancels the turn and clears the queue. Prompts that the user queued return to the editor.
 fn cancel(state: &mut State, effects: &mut Vec<Effect>) {
     state.stop_submits();
     let waiting: Vec<String> = state.queue.drain(..).map(|it: Queued| it.text()).collect();
@@ -190,7 +190,7 @@ fn cancel(state: &mut State, effects: &mut Vec<Effect>) {
     }
 }
 
-/// Handles ctrl+c: clears the editor or cancels the turn; pressed twice, exits.
+/// Handles ctrl+c, which clears the editor or cancels the turn. A second ctrl+c exits.
 fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
     if state.is_exit_armed() {
         return effects.push(Effect::Exit);

@@ -1,4 +1,4 @@
-//! The confirmation of a tool call, with a preview of its arguments.
+//! The dialog that asks for confirmation of a tool call, with a preview of the arguments.
 
 use std::time::Instant;
 
@@ -11,7 +11,7 @@ use crate::{
     tui::{state::Question, text, theme::Theme, update::ANSWERS},
 };
 
-/// Maximum number of bytes shown per argument.
+/// Maximum number of bytes to show per argument.
 const MAX_BYTES: usize = 16 * 1024;
 
 pub(crate) fn lines(
@@ -57,7 +57,7 @@ pub(crate) fn lines(
     lines
 }
 
-/// Returns each argument under its name; strings as they are, other values as JSON.
+/// Returns each argument below its name. Strings are shown as they are, and other values as JSON.
 fn preview(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
     for (name, value) in &question.args {

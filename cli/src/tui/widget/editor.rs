@@ -5,11 +5,11 @@ use ratatui::text::{Line, Span};
 use super::rule;
 use crate::tui::{editor::Editor, theme::Theme};
 
-/// The placeholder of an empty editor.
+/// The placeholder in an empty editor.
 const HINT: &str = "ask, / for commands, @ for files";
 const MARK: &str = "› ";
 
-/// Returns the lines and the cursor position in them (column, row).
+/// Returns the editor's lines, and the cursor position (column, row) within them.
 pub(crate) fn lines(
     editor: &Editor,
     width: u16,

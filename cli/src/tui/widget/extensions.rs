@@ -1,4 +1,4 @@
-//! The `/ext` dialog: the extensions in load order, and details and log of the selected one.
+//! The `/ext` dialog: the extensions in load order, and the details and log of the selected one.
 
 use std::time::Duration;
 
@@ -12,7 +12,7 @@ use crate::{
 };
 
 const KEYS: &str = "↑↓ move · esc close";
-/// Number of log lines shown.
+/// Number of log lines to show.
 const LOG_LINES: usize = 5;
 
 pub(crate) fn lines(
@@ -28,7 +28,10 @@ pub(crate) fn lines(
     let remark = format!("{}/{} ready", ready.count(), views.len());
     let mut lines = vec![rule::titled("Extensions", &remark, width, theme)];
     if views.is_empty() {
-        let none = text::fit("  none; run zot ext install, or pass --ext DIR", width);
+        let none = text::fit(
+            "  no extensions; run zot ext install, or pass --ext DIR",
+            width,
+        );
         lines.push(Line::styled(none, theme.muted));
     }
     let column = views

@@ -1,4 +1,4 @@
-//! The login dialog, which asks for a provider's API key and does not show it.
+//! The login dialog, which asks for a provider's API key and shows it only as dots.
 
 use std::time::Instant;
 
@@ -7,7 +7,7 @@ use ratatui::text::{Line, Span};
 use super::{elapsed, rule, spinner};
 use crate::tui::{state::LoginDialog, text, theme::Theme};
 
-/// Returns the lines, and the cursor position in them while the key can be edited.
+/// Returns the dialog's lines, and the cursor position within them while the key can be edited.
 pub(crate) fn lines(
     login: &LoginDialog,
     now: Instant,

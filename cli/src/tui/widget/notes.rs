@@ -9,7 +9,7 @@ use crate::tui::{
     theme::Theme,
 };
 
-/// Returns the latest notes that fit, and the number of earlier ones.
+/// Returns the latest notes that fit, and the number of earlier notes.
 pub(crate) fn lines(notes: &Notes, width: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
     if room == 0 {
         return Vec::new();

@@ -1,4 +1,4 @@
-//! A panel of an extension, in place of the editor.
+//! An extension's panel, shown in place of the editor.
 
 use ratatui::{
     layout::Size,

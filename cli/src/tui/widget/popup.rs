@@ -9,7 +9,7 @@ use crate::tui::{
     theme::Theme,
 };
 
-/// Returns the rows that fit, and the number of rows below them.
+/// Returns the rows that fit, and the number of hidden rows below them.
 pub(crate) fn lines(popup: &Popup, width: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
     let names = popup.rows.iter().filter_map(name);
     let column = names.map(|it| text::width(&it)).max().unwrap_or(0).min(28);

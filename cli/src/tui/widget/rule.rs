@@ -9,7 +9,7 @@ pub(crate) fn plain(width: u16, theme: &Theme) -> Line<'static> {
     Line::styled("─".repeat(width.into()), theme.muted)
 }
 
-/// Returns a rule with a title, and with a remark at its end if it fits.
+/// Returns a rule with a title. If there is space, the rule ends with a remark.
 pub(crate) fn titled(title: &str, remark: &str, width: u16, theme: &Theme) -> Line<'static> {
     let width = usize::from(width);
     if title.is_empty() && remark.is_empty() || width < 8 {

@@ -20,7 +20,7 @@ pub(crate) fn frame(time: Duration) -> &'static str {
     FRAMES[usize::try_from(frame).unwrap_or(0) % FRAMES.len()]
 }
 
-/// Returns the spinner line of the running prompt.
+/// Returns the spinner line for the running prompt.
 pub(crate) fn of_turn(turn: &Turn, now: Instant, width: u16, theme: &Theme) -> Line<'static> {
     let time = now.duration_since(turn.since);
     let label = if turn.cancelled {
@@ -38,7 +38,7 @@ pub(crate) fn of_turn(turn: &Turn, now: Instant, width: u16, theme: &Theme) -> L
     line(label, &rest, time, width, theme)
 }
 
-/// Returns the spinner line of another activity.
+/// Returns the spinner line for another activity.
 pub(crate) fn of_activity(
     activity: &Activity,
     hint: &str,

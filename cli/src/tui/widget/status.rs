@@ -46,7 +46,7 @@ pub(crate) fn line(state: &State, width: u16) -> Line<'static> {
     joined(parts, width, theme)
 }
 
-/// Joins provider and model, without repeating a name that both share.
+/// Joins the names of the provider and the model. If they are the same, the name is not repeated.
 fn name(provider: &str, model: &str) -> String {
     if provider == model {
         provider.to_owned()

@@ -16,14 +16,14 @@ use crate::{
     },
 };
 
-/// The left edge of the output.
+/// The left border of the output.
 const EDGE: &str = "  │ ";
-/// Maximum number of bytes of the arguments in the summary line.
+/// Maximum number of bytes of arguments in the summary line.
 const MAX_BYTES: usize = 1024;
-/// Maximum number of lines of an unfolded result.
+/// Maximum number of lines to show of an unfolded result.
 const MAX_UNFOLDED_LINES: usize = 2_000;
 
-/// Draws a call without a result: the model is writing it, or it is queued or running.
+/// Draws a call without a result: the model is still writing it, or it is queued or running.
 pub(crate) fn running(
     call: &Call,
     is_next: bool,
@@ -49,7 +49,7 @@ pub(crate) fn running(
     lines
 }
 
-/// Draws a finished call: the head, and the first lines of its output.
+/// Draws a finished call: its summary line, and the first lines of its output.
 pub(crate) fn finished(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = vec![head_of(call, width, theme)];
     let limit = call.limit();
@@ -65,7 +65,7 @@ pub(crate) fn finished(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Li
         return lines;
     }
     let count = call.text.lines().count();
-    // For a file, the number of lines says more than its first line.
+    // For a file, the number of lines is more useful than the first line.
     let shown = if limit == 1 && count > 1 { 0 } else { limit };
     let body = call.text.lines().take(shown);
     lines.extend(body.map(|line| output_line(line, width, theme)));
@@ -162,15 +162,15 @@ fn more(hidden: usize, width: u16, theme: &Theme) -> Option<Line<'static>> {
     })
 }
 
-/// Returns the diff that a completed edit reports.
+/// Returns the diff in the result of a completed edit.
 fn diff_of(call: &FinishedCall) -> Option<&str> {
     let edited = call.name == "edit" && call.extension.is_none();
     let (_, diff) = call.text.split_once('\n')?;
     (edited && call.status == ToolStatus::Completed && diff.starts_with("---")).then_some(diff)
 }
 
-/// Summarises the arguments in one line: the main one for built-in tools, all of them as JSON for
-/// others.
+/// Summarises the arguments in one line. For built-in tools, this is the main argument; for other
+/// tools, it is all arguments as JSON.
 pub(crate) fn summary(name: &str, args: &Object) -> String {
     let main = match name {
         "bash" => "command",
@@ -192,7 +192,7 @@ pub(crate) fn summary(name: &str, args: &Object) -> String {
     }
 }
 
-/// Returns a path relative to the working directory if it is inside.
+/// Shortens a path inside the working directory to a relative one. Returns other paths unchanged.
 fn short(path: &str) -> String {
     let relative = std::env::current_dir().ok().and_then(|cwd| {
         Some(

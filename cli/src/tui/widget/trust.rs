@@ -1,4 +1,4 @@
-//! The trust dialog for an extension that comes with the project.
+//! The dialog that asks whether to trust a project extension.
 
 use std::time::Instant;
 
@@ -10,7 +10,7 @@ use crate::{
     tui::{state::TrustDialog, text, theme::Theme},
 };
 
-const WARNING: &str = "It comes with this project and is a program that runs on your machine.";
+const WARNING: &str = "It comes with this project and will run as a program on your machine.";
 const ANSWERS: [(&str, &str); 2] = [("n", "no, do not start it"), ("y", "yes, always start it")];
 
 pub(crate) fn lines(

@@ -67,7 +67,7 @@ fn answers(screen: &Screen) -> usize {
 fn a_flood_of_submits_runs_ten_turns_and_typing_stays_responsive() {
     let (_world, mut screen) = start(Model::Quick);
     screen.wait_until("a warning", |_| {
-        let warning = "flood submits too many prompts; at most 10 are queued";
+        let warning = "flood submitted too many prompts; at most 10 can be queued";
         screen.all().contains(warning)
     });
     screen.wait_until("the turns are over", |text| !text.contains("esc to cancel"));

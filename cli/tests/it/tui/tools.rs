@@ -142,7 +142,7 @@ fn calls_are_confirmed_until_the_user_chooses_always() {
     screen.wait_idle();
 
     screen.send("/yolo");
-    screen.wait_for("✓ zot asks before each tool call");
+    screen.wait_for("✓ zot will ask before each tool call");
     screen.send(&call("five"));
     screen.wait_for("── Run bash? ──");
     screen.keys(ESC);

@@ -1,8 +1,8 @@
-//! Ignore patterns of a project, whose files may come from untrusted authors.
+//! A project's ignore patterns.
 //!
-//! The `ignore` crate would open `.gitignore` files itself, even a link to `/dev/zero` or to a
-//! private file. So it is used only for matching, and the files are read with the checks that apply
-//! to all files of a repository.
+//! The project may come from an untrusted author. The `ignore` crate would open `.gitignore` files
+//! itself, even a link to `/dev/zero` or to a private file. So it is used only for matching, and
+//! the files are read with the checks that apply to all files in a repository.
 
 use std::{path::Path, sync::Arc};
 
@@ -18,23 +18,24 @@ const MAX_FILE_BYTES: usize = 64 << 10;
 const MAX_TOTAL_BYTES: usize = 256 << 10;
 /// Maximum number of patterns per file.
 const MAX_PATTERNS: usize = 2_000;
-/// In order of increasing precedence.
+/// The names of ignore files, in order of increasing precedence.
 const NAMES: [&str; 2] = [".gitignore", ".ignore"];
 
 /// The patterns that apply to a directory.
 #[derive(Clone)]
 pub(super) struct Ignored {
-    /// The repository, or the project if it is not in one. Files outside are not read.
+    /// The repository, or the project if it is not in a repository. Files outside this directory
+    /// are not read.
     root: Arc<Path>,
-    /// The outermost first.
+    /// The patterns of each file, outermost directory first.
     patterns: Vec<Arc<Gitignore>>,
-    /// Their total size in bytes.
+    /// The total size of the patterns in bytes.
     bytes: usize,
 }
 
 impl Ignored {
-    /// Loads the patterns for `project`: the user's global ones, and those of the repository down
-    /// to it.
+    /// Loads the patterns for `project`: the user's global ones, and those in each directory from
+    /// the repository root down to the project.
     pub(super) fn of(project: &Path) -> Self {
         let root = repository(project).unwrap_or(project);
         // The user's global patterns, from the path in git's configuration.
@@ -94,7 +95,8 @@ impl Ignored {
         }
     }
 
-    /// Reports whether a path in the directory is ignored. The innermost matching file decides.
+    /// Reports whether a path in the directory is ignored. The innermost file with a matching
+    /// pattern decides.
     pub(super) fn ignores(&self, path: &Path, is_dir: bool) -> bool {
         for patterns in self.patterns.iter().rev() {
             match patterns.matched(path, is_dir) {

@@ -1,4 +1,4 @@
-//! The paths of a project, collected on a separate thread.
+//! The index of a project's paths, collected on a separate thread.
 
 use std::{
     ffi::OsString,
@@ -20,11 +20,11 @@ const MAX_PATHS: usize = 50_000;
 const MAX_DEPTH: usize = 64;
 /// Maximum number of entries read per directory.
 const MAX_ENTRIES: usize = 50_000;
-/// Directories of version control systems, which are skipped.
+/// Version control directories, which are not indexed.
 const VCS_DIRS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
-/// Indexing stops after this time, for slow disks.
+/// Maximum time for indexing, in case the disk is slow.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Paths are published in batches, to take the lock less often.
+/// Number of paths published at a time, to take the lock less often.
 const BATCH: usize = 256;
 
 /// The paths found so far.
@@ -51,7 +51,7 @@ impl Index {
                 walker.walk(&root);
                 walker.is_done.store(true, Ordering::Release);
             });
-        // Without a thread there is no file completion; everything else still works.
+        // If the thread cannot be started, only file completion is unavailable.
         if started.is_err() {
             shared.is_done.store(true, Ordering::Release);
         }
@@ -98,7 +98,7 @@ struct Walk<'s> {
 }
 
 impl Walk<'_> {
-    /// Adds the entries of a folder and of its subfolders, sorted by name.
+    /// Adds the entries of a directory and its subdirectories, sorted by name.
     fn folder(&mut self, folder: &Path, ignored: &Ignored, depth: usize) {
         let Ok(entries) = fs::read_dir(folder) else {
             return;

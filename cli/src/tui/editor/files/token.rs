@@ -2,18 +2,18 @@
 
 use std::ops::Range;
 
-/// An `@…` token that names a file, or the start of one.
+/// An `@…` token that contains a file name, or the start of one.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Token {
-    /// Its range, including the `@`.
+    /// The token's range, including the `@`.
     pub(crate) range: Range<usize>,
     /// The text between the `@` and the cursor.
     pub(crate) query: String,
 }
 
 impl Token {
-    /// Returns the token at or before the cursor. A token starts a word, so an email address is not
-    /// a token. It ends at the next whitespace, unless it is quoted.
+    /// Returns the token at or before the cursor. A token must be at the start of a word, so an
+    /// email address is not a token. It ends at the next whitespace, unless it is quoted.
     pub(in crate::tui::editor) fn at(text: &str, cursor: usize) -> Option<Self> {
         let line = text[..cursor].rfind('\n').map_or(0, |end| end + 1);
         let (start, quoted) = Self::start(&text[line..cursor])?;
@@ -29,7 +29,7 @@ impl Token {
                 }
         }) {
             Some(at) if quoted && rest[at..].starts_with('"') => cursor + at + 1,
-            // Without a closing quote the token ends at the cursor.
+            // Without a closing quote, the token ends at the cursor.
             _ if quoted => cursor,
             Some(at) => cursor + at,
             None => text.len(),
@@ -40,7 +40,7 @@ impl Token {
         })
     }
 
-    /// Returns where the token starts, and whether its name is quoted.
+    /// Returns the offset where the token starts, and whether its name is quoted.
     fn start(before: &str) -> Option<(usize, bool)> {
         let begins_word = |at: usize| {
             let previous = before[..at].chars().next_back();
@@ -56,8 +56,8 @@ impl Token {
             .then_some((at, false))
     }
 
-    /// Returns the text to insert for a path, quoted if necessary. A space follows a file, but not
-    /// a directory.
+    /// Returns the text to insert for a path, quoted if necessary. Adds a space after a file, but
+    /// not after a directory.
     pub(in crate::tui::editor) fn for_path(path: &str) -> String {
         let end = if path.ends_with('/') { "" } else { " " };
         if path.contains(char::is_whitespace) {
@@ -73,7 +73,7 @@ impl Token {
 mod tests {
     use super::*;
 
-    /// Returns the range and the query of the token at the `|`.
+    /// Returns the text and the query of the token at the `|`.
     fn token(text: &str) -> Option<(String, String)> {
         let cursor = text.find('|').expect("no cursor");
         let text = text.replace('|', "");

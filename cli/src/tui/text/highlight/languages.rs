@@ -5,16 +5,16 @@ pub(super) type Words = &'static str;
 
 #[derive(Debug)]
 pub(super) struct Language {
-    /// Its names in code blocks, and its file extensions.
+    /// The language's names in code blocks, and its file extensions.
     pub(super) names: Words,
-    /// Markers of comments that end with the line.
+    /// Markers of comments that extend to the end of the line.
     pub(super) comment: &'static [&'static str],
     /// The start and end of block comments.
     pub(super) block: Option<(&'static str, &'static str)>,
-    /// String syntaxes, those with longer opening quotes first.
+    /// String syntaxes. Those with longer opening quotes come first.
     pub(super) quotes: &'static [Quote],
     pub(super) keywords: Words,
-    /// Built-in types in lower case.
+    /// Built-in types that are written in lower case.
     pub(super) kinds: Words,
     pub(super) name_style: NameStyle,
 }
@@ -26,16 +26,17 @@ pub(super) struct Quote {
     pub(super) close: &'static str,
     /// Whether a backslash escapes the next character.
     pub(super) escapes: bool,
-    /// Whether it may span several lines.
+    /// Whether the string can span several lines.
     pub(super) lines: bool,
 }
 
-/// How names are classified.
+/// How a language's names are classified.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum NameStyle {
-    /// A programming language: types are capitalised, functions precede a parenthesis.
+    /// A programming language: types are capitalised, and function names are followed by a
+    /// parenthesis.
     Program,
-    /// Like a program, and `'a` is a lifetime.
+    /// Like [`NameStyle::Program`], but `'a` is a lifetime.
     Rust,
     /// Keywords are case-insensitive.
     Sql,
@@ -70,7 +71,7 @@ const LINES: &[Quote] = &[
     SINGLE,
 ];
 
-/// A language with C-style comments.
+/// Defines a language with C-style comments.
 const fn like_c(names: Words, keywords: Words, kinds: Words) -> Language {
     Language {
         names,
@@ -83,7 +84,7 @@ const fn like_c(names: Words, keywords: Words, kinds: Words) -> Language {
     }
 }
 
-/// A language with hash comments.
+/// Defines a language with hash comments.
 const fn like_python(
     names: Words,
     quotes: &'static [Quote],

@@ -37,7 +37,7 @@ impl TokenKind {
     }
 }
 
-/// A language, and what the previous line has left open.
+/// A tokenizer for one language, and the construct that is still open after the previous line.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Tokenizer {
     language: Option<&'static Language>,
@@ -49,13 +49,13 @@ enum Within {
     #[default]
     Code,
     Comment,
-    /// In a string, with the index of the language's quote.
+    /// In a string. The value is an index into the language's quotes.
     Quote(usize),
     Tag,
 }
 
 impl Tokenizer {
-    /// Creates a highlighter by language name. Code in an unknown language stays plain.
+    /// Creates a tokenizer by language name. Code in an unknown language is not highlighted.
     pub(crate) fn of(language: &str) -> Self {
         Self {
             language: languages::find(language),
@@ -110,7 +110,7 @@ struct Scan<'l> {
     line: &'l str,
     at: usize,
     parts: Vec<(Range<usize>, TokenKind)>,
-    /// Whether the line has only spaces and dashes so far.
+    /// Whether the line contains only spaces and dashes so far, so that a key can follow.
     is_key_due: bool,
 }
 
@@ -119,7 +119,7 @@ impl<'l> Scan<'l> {
         &self.line[self.at..]
     }
 
-    /// Consumes bytes as a token of this kind.
+    /// Consumes a number of bytes as a token of this kind.
     fn take(&mut self, bytes: usize, part: TokenKind) {
         let end = self.at + bytes;
         match self.parts.last_mut() {
@@ -133,7 +133,7 @@ impl<'l> Scan<'l> {
         self.take(self.rest().len(), part);
     }
 
-    /// Consumes characters while the predicate holds.
+    /// Consumes characters while the predicate is true.
     fn take_while(&mut self, part: TokenKind, is_so: impl Fn(char) -> bool) {
         let rest = self.rest();
         self.take(rest.find(|char| !is_so(char)).unwrap_or(rest.len()), part);
@@ -350,7 +350,7 @@ impl<'l> Scan<'l> {
 
     fn quote(&mut self, number: usize) -> Within {
         let quote = &self.language.quotes[number];
-        // A quoted key keeps its colour up to the closing quote.
+        // Colour a quoted key up to its closing quote.
         let part = match self.parts.last() {
             Some((range, TokenKind::Function)) if range.end == self.at => TokenKind::Function,
             _ => TokenKind::Text,
