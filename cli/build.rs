@@ -1,7 +1,8 @@
 //! Links `zot` with packed relocations if this system's C library can load them.
 //!
-//! They take 10 kB instead of half a megabyte, all of which is read at every start and stays in
-//! memory. A program linked on a system with glibc 2.36 does not run on older ones in any case.
+//! Packed relocations take 10 kB instead of half a megabyte, all of which is read at every start
+//! and stays in memory. This costs no portability: a program linked on a system with glibc 2.36
+//! does not run on systems with older versions anyway.
 
 use std::process::Command;
 

@@ -1,4 +1,4 @@
-//! Sets up the agent from the command line, and runs it without a screen.
+//! Sets up the agent from the command line, and runs it in the headless modes.
 
 pub(crate) mod descriptor;
 pub(crate) mod headless;

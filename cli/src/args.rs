@@ -41,7 +41,7 @@ pub(crate) enum Command {
     /// Run the agent for another program, with JSON commands on stdin and events on stdout.
     ///
     /// Reads and writes one JSON object per line (see docs/rpc.md). The session is not saved unless
-    /// `--session` names a file.
+    /// `--session` is given.
     #[command(after_help = "\
 Example:
   echo '{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"hello\"}' | zot rpc --provider demo")]
@@ -59,7 +59,7 @@ Example:
     Schema {
         /// The schema to print, such as `from-extension/hello`, `from-host` or `manifest`.
         name: Option<String>,
-        /// Write the schema to a file in this directory, or all schemas if none is named.
+        /// Write files to this directory: the given schema, or all of them.
         #[arg(long, value_name = "DIR")]
         out: Option<PathBuf>,
     },

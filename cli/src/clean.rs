@@ -29,7 +29,7 @@ pub(crate) fn text(text: &str) -> String {
             '\n' | '\t' => clean.push(char),
             '\x1b' => match chars.next_if(|next| !matches!(next, '\n' | '\x1b')) {
                 Some('[') => skip_control_sequence(&mut chars),
-                // A string for the terminal, such as a title or clipboard contents.
+                // A control string, such as a window title or clipboard contents.
                 Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut chars),
                 Some(' '..='/') => skip_intermediates(&mut chars),
                 _ => {}
@@ -77,7 +77,7 @@ pub(crate) fn line(line: &str) -> String {
 
 type Chars<'c> = std::iter::Peekable<std::str::Chars<'c>>;
 
-/// Skips to the final byte. Stops at the end of the line.
+/// Skips a control sequence up to its final byte, or to the end of the line.
 fn skip_control_sequence(chars: &mut Chars<'_>) {
     while let Some(char) = chars.next_if(|char| (' '..='~').contains(char)) {
         if ('@'..='~').contains(&char) {
@@ -95,8 +95,8 @@ fn skip_intermediates(chars: &mut Chars<'_>) {
     }
 }
 
-/// Skips to the terminator. An unterminated string stops at the end of the line or at the next
-/// escape sequence.
+/// Skips a control string up to its terminator. An unterminated string stops at the end of the line
+/// or at the next escape sequence.
 fn skip_string(chars: &mut Chars<'_>) {
     loop {
         match chars.peek() {
@@ -120,12 +120,12 @@ fn skip_string(chars: &mut Chars<'_>) {
     }
 }
 
-/// Formats a value as one line of JSON that is safe to print on a terminal.
+/// Formats a value as one line of JSON that is safe to print to a terminal.
 pub(crate) fn json(value: &serde_json::Value) -> String {
     escape_json(&value.to_string()).into_owned()
 }
 
-/// Formats a value as indented JSON that is safe to print on a terminal.
+/// Formats a value as indented JSON that is safe to print to a terminal.
 pub(crate) fn pretty_json(value: &serde_json::Value) -> String {
     escape_json(&format!("{value:#}")).into_owned()
 }
@@ -142,7 +142,7 @@ fn escape_json(json: &str) -> Cow<'_, str> {
     let mut clean = String::with_capacity(json.len() + 16);
     for char in json.chars() {
         if is_unsafe(char) {
-            // It must be inside a string: everything else in JSON is ASCII.
+            // The character must be inside a string, because everything else in JSON is ASCII.
             for unit in char.encode_utf16(&mut [0; 2]) {
                 clean.push_str(&format!("\\u{unit:04x}"));
             }

@@ -1,4 +1,4 @@
-//! Reads the logs of extensions while zot writes and rotates them.
+//! Reads extension logs while zot writes and rotates them.
 //!
 //! A log is `NAME.log`; rotation renames a full log to `NAME.log.1`. An open file stays readable
 //! after a rename, so no line is lost or read twice.

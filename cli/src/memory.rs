@@ -1,9 +1,9 @@
 //! Returns freed memory to the system, so that a burst of large frames does not leave a
 //! long-running process large.
 //!
-//! glibc keeps freed memory. It returns large blocks at once if the mmap threshold is fixed. Small
-//! blocks, such as those of a frame with many values, need an explicit `malloc_trim`. A background
-//! thread calls it shortly after activity, and never while the program is idle.
+//! glibc keeps freed memory. It returns large blocks immediately if the mmap threshold is fixed.
+//! Small blocks, such as those of a frame with many values, need an explicit `malloc_trim`. A
+//! background thread calls it shortly after activity, and never while the program is idle.
 
 use tokio::runtime::Builder;
 
@@ -32,7 +32,7 @@ pub(crate) fn trim_after_activity(builder: &mut Builder) -> &mut Builder {
 
     /// How long after activity the heap is trimmed.
     const TRIM_DELAY: Duration = Duration::from_secs(1);
-    /// The growth that is worth a trim, in bytes.
+    /// The minimum growth of the resident set that triggers a trim, in bytes.
     const MIN_GROWTH: u64 = 4 << 20;
 
     let active = Arc::new(AtomicBool::new(false));

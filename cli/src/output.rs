@@ -1,4 +1,4 @@
-//! Terminal output: coloured on a terminal, plain when piped.
+//! Terminal output: coloured in a terminal, plain when piped.
 
 use std::{
     env,
@@ -39,12 +39,13 @@ pub(crate) fn line(text: impl Display) -> anyhow::Result<()> {
     print(&format!("{text}\n"))
 }
 
-/// Writes a line to standard error. Ignores write errors: a closed stderr must not stop the work.
+/// Writes a line to standard error. Ignores write errors: a closed stderr must not stop the
+/// command.
 pub(crate) fn note(text: impl Display) {
     let _ = writeln!(io::stderr(), "{text}");
 }
 
-/// Colours text if the stream is a terminal. Colour is never the only sign of a meaning.
+/// Colours text if the stream is a terminal. No meaning is conveyed by colour alone.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Style {
     coloured: bool,
@@ -120,7 +121,7 @@ pub(crate) fn confirm(question: &str) -> anyhow::Result<bool> {
     Ok(matches!(answer.trim().to_lowercase().as_str(), "y" | "yes"))
 }
 
-/// Asks a question and returns the answer. Stops on Ctrl-C, see [`interrupt::watch`].
+/// Asks a question and returns the answer. Fails on Ctrl-C; see [`interrupt::watch`].
 pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     let mut stderr = io::stderr();
     write!(stderr, "{question}").and_then(|()| stderr.flush())?;

@@ -5,7 +5,7 @@
 //! ```
 //!
 //! **No code from a package runs**: files are written from git objects or copied byte by byte,
-//! never checked out, and no git configuration is read. **An extension's directory always holds
+//! never checked out, and no git configuration is read. **An extension's directory always contains
 //! one complete version**: a tree is complete and on disk before a rename puts it there, and a
 //! [`journal`] lets the next run finish what a killed run started.
 

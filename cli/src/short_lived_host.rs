@@ -19,8 +19,8 @@ use crate::{exit::Exit, interrupt, memory};
 /// How often to check for a signal.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The host configuration that `zot` uses in `cwd`, without a model. Startup may take as long as the
-/// slowest manifest allows.
+/// The host configuration that `zot` uses in `cwd`, without a model. Allows the extensions as much
+/// time to start as the longest `hello_ms` in their manifests.
 pub(crate) fn config(cwd: &Path, home: &Home, launches: &[Launch]) -> HostConfig {
     let ack = HelloAck::new(
         PROTOCOL_VERSION,

@@ -1,4 +1,4 @@
-//! A progress line on the terminal for operations that take longer than half a second.
+//! A progress line in the terminal for operations that take longer than half a second.
 
 use std::{
     io::{self, IsTerminal, Write},
@@ -16,8 +16,8 @@ const CLEAR: &str = "\r\x1b[K";
 /// The maximum length of the text, so that it fits on one line.
 const MAX_CHARS: usize = 70;
 
-/// A line that is overwritten in place and cleared on drop. Shows nothing at first, and nothing
-/// without a terminal.
+/// A line that is overwritten in place and cleared on drop. Shows nothing until [`DELAY`] has
+/// passed, and nothing without a terminal.
 #[derive(Debug)]
 pub(crate) struct ProgressLine {
     start: Instant,
@@ -52,7 +52,7 @@ impl Drop for ProgressLine {
     }
 }
 
-/// Runs `work`, and shows `what` if it takes long.
+/// Runs `work`, and shows `what` if it takes longer than [`DELAY`].
 pub(crate) async fn with_spinner<T>(what: impl Fn() -> String, work: impl Future<Output = T>) -> T {
     let mut line = ProgressLine::new();
     tokio::pin!(work);

@@ -1,6 +1,6 @@
 //! Asynchronous standard input and output. Other processes, such as the shell, share the
-//! descriptors, so `O_NONBLOCK` cannot be set. Instead, every read and write first makes sure that
-//! it does not block.
+//! descriptors, so `O_NONBLOCK` cannot be set. Instead, every read and write first checks that it
+//! will not block.
 
 use std::{
     io,
@@ -12,7 +12,7 @@ use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::{Errno, ReadWriteFlags, preadv2, pwritev2};
 use tokio::io::{Interest, unix::AsyncFd};
 
-/// The other end has been closed.
+/// The poll flags that are set when the other end has been closed.
 pub(crate) const CLOSED: PollFlags = PollFlags::ERR.union(PollFlags::HUP);
 
 /// Duplicates a descriptor and registers it with the runtime. Fails for regular files, which never
@@ -29,10 +29,10 @@ pub(crate) fn register(of: &impl AsFd, interest: Interest) -> io::Result<AsyncFd
     expect(dead_code, reason = "non-blocking reads exist only on Linux")
 )]
 pub(crate) enum NonblockingRead {
-    /// Number of bytes; 0 at the end of the input.
+    /// The number of bytes read; 0 at the end of the input.
     Read(usize),
     Nothing,
-    /// Unsupported, or an error. Poll before reading.
+    /// Non-blocking reads are unsupported, or this one failed. Poll before reading.
     Unknown,
 }
 
@@ -48,8 +48,8 @@ pub(crate) fn read_nonblocking(fd: &impl AsFd, buffer: &mut [u8]) -> Nonblocking
     }
 }
 
-/// Writes as many bytes as possible without blocking; `None` if that is nothing, or if it is
-/// unsupported.
+/// Writes as many bytes as possible without blocking. Returns `None` if nothing can be written, or
+/// if non-blocking writes are unsupported.
 #[cfg(target_os = "linux")]
 pub(crate) fn write_nonblocking(fd: &impl AsFd, bytes: &[u8]) -> Option<usize> {
     let written = pwritev2(
@@ -61,7 +61,7 @@ pub(crate) fn write_nonblocking(fd: &impl AsFd, bytes: &[u8]) -> Option<usize> {
     written.ok().filter(|count| *count > 0)
 }
 
-/// The current position, which is the only one that a pipe has.
+/// The offset that means "the current position". Pipes support no other offset.
 #[cfg(target_os = "linux")]
 const CURRENT_POSITION: u64 = u64::MAX;
 
@@ -75,7 +75,7 @@ pub(crate) fn write_nonblocking(_: &impl AsFd, _: &[u8]) -> Option<usize> {
     None
 }
 
-/// Reports whether one of these flags is set right now.
+/// Polls once, and reports whether one of these flags is set.
 pub(crate) fn is_ready(fd: &impl AsFd, flags: PollFlags) -> bool {
     let mut polled = [PollFd::new(fd, flags)];
     let now = Timespec::default();

@@ -1,4 +1,4 @@
-//! The agent without a screen, as `-p`, `--json` and `rpc` run it.
+//! Runs the agent without a user interface, for `-p`, `--json` and `rpc`.
 
 mod notes;
 mod prompt;
@@ -22,7 +22,7 @@ use crate::{
 pub(crate) use notes::{NoteQueue, QueuedNote};
 pub(crate) use prompt::read as read_prompt;
 
-/// A running agent and its surroundings.
+/// A running agent, with its signal handlers, recorder and subreaper.
 pub(crate) struct Headless {
     pub(crate) runtime: Runtime,
     signals: Signals,
@@ -30,7 +30,7 @@ pub(crate) struct Headless {
     /// `None` on systems other than Linux.
     reaper: Option<Subreaper>,
     log_level: LogLevel,
-    /// The exit code of the signal that was received.
+    /// The exit code for the signal that was received, if any.
     signalled: Option<u8>,
 }
 
@@ -56,7 +56,7 @@ impl Headless {
     }
 
     /// Returns the next event of a prompt; `None` after the last. The first signal aborts the
-    /// prompt, which then ends normally; a second one exits the process.
+    /// prompt, which then ends normally; a second signal exits the process.
     pub(crate) async fn next(&mut self, events: &mut EventStream) -> Option<rpc::Event> {
         loop {
             tokio::select! {
@@ -80,7 +80,7 @@ impl Headless {
         self.runtime.cancel();
     }
 
-    /// Shuts everything down in order, and reports what was recorded.
+    /// Shuts everything down in order, and reports the paths of the recorded transcripts.
     pub(crate) async fn end(mut self) -> anyhow::Result<()> {
         let closing = self.runtime.close();
         shut_down(closing, self.reaper.as_ref(), &mut self.signals).await;
@@ -101,7 +101,7 @@ impl Headless {
     }
 }
 
-/// Runs `closing`, then ends all child processes. A signal exits at once.
+/// Runs `closing`, then ends all child processes. Exits immediately on a signal.
 pub(crate) async fn shut_down(
     closing: impl Future<Output = ()>,
     reaper: Option<&Subreaper>,

@@ -1,4 +1,4 @@
-//! Writes lines of JSON to standard output. A reader that stops reading blocks only the sender.
+//! Writes lines of JSON to standard output. If the reader stops reading, only the sender waits.
 
 mod large_line;
 
@@ -15,12 +15,13 @@ use large_line::{Bounded, LargeLine};
 
 /// Lines are written in batches of up to this many bytes.
 const BATCH: usize = 64 * 1024;
-/// A line with more bytes is written in pieces.
+/// Lines with more bytes than this are written in pieces.
 const LARGE: usize = 256 * 1024;
-/// What a writable pipe accepts without blocking (`PIPE_BUF`); a socket accepts more.
+/// The number of bytes that a writable pipe accepts without blocking (`PIPE_BUF`). A socket accepts
+/// more.
 const PIECE: usize = 4096;
 
-/// The readiness that reports a closed pipe or socket.
+/// The readiness events that report a closed pipe or socket.
 const CLOSING: Interest = Interest::READABLE.add(Interest::ERROR);
 
 /// The reader has closed standard output.
@@ -31,14 +32,14 @@ pub(crate) struct OutputClosed;
 /// A bounded writer of JSON lines.
 #[derive(Debug)]
 pub(crate) struct JsonOutput {
-    /// The bytes being written, and how many of them are.
+    /// The bytes being written. The first `written` bytes are already written.
     current: Vec<u8>,
     written: usize,
-    /// What is written after that.
+    /// The chunks to write after `current`.
     queued: VecDeque<Chunk>,
     /// Set while standard output accepts no more bytes.
     blocked: Option<AsyncFd<OwnedFd>>,
-    /// Reports when the other end closes; `None` for a file.
+    /// Reports when the reader closes its end; `None` for a regular file.
     other_end: Option<AsyncFd<OwnedFd>>,
 }
 
@@ -87,7 +88,8 @@ impl JsonOutput {
         }
     }
 
-    /// Returns the number of queued bytes. A large line counts with a fixed size.
+    /// Returns the number of queued bytes. A large line counts as [`LARGE`] bytes, whatever its
+    /// size.
     pub(crate) fn waiting(&self) -> usize {
         let queued = self.queued.iter().map(|part| match part {
             Chunk::Lines(lines) => lines.len(),
@@ -101,7 +103,7 @@ impl JsonOutput {
         self.waiting() >= BATCH
     }
 
-    /// Queues a line, and flushes if many bytes are queued.
+    /// Queues a line, and flushes if the queue is full.
     pub(crate) async fn send(
         &mut self,
         line: impl Serialize + Send + 'static,
@@ -143,7 +145,8 @@ impl JsonOutput {
         Ok(())
     }
 
-    /// Writes all queued lines; if there are none, waits until the reader is gone. Cancel-safe.
+    /// Writes all queued lines; if there are none, waits until the reader closes standard output.
+    /// Cancel-safe.
     pub(crate) async fn work(&mut self) -> Result<(), OutputClosed> {
         if self.waiting() > 0 {
             return self.flush().await;
@@ -161,7 +164,8 @@ impl JsonOutput {
                 continue;
             }
             if !is_ready(&stdout, PollFlags::OUT | CLOSED) {
-                // Bound the buffer for a reader that is always a little behind.
+                // Discard written bytes, so that the buffer stays bounded if the reader never
+                // catches up.
                 if self.written >= BATCH {
                     self.current.drain(..self.written);
                     self.written = 0;

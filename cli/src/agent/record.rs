@@ -23,16 +23,16 @@ use crate::exit::Usage;
 /// The file extension of transcripts.
 const SUFFIX: &str = ".zt.ndjson";
 
-/// Records frames until it is finished.
+/// Records frames until [`finish`](Self::finish) is called.
 pub(crate) struct Record {
     path: PathBuf,
     started: Instant,
-    /// By extension, one recorder per start.
+    /// The recorders of each extension, one per start.
     recorders: Mutex<BTreeMap<String, Vec<Recorder>>>,
 }
 
 impl Record {
-    /// Records to a file, which must not exist yet.
+    /// Creates a recorder for the file at `path`, which must not exist yet.
     pub(crate) fn to(path: &Path) -> anyhow::Result<Self> {
         let shown = escape::path(path);
         if path.symlink_metadata().is_ok() {
@@ -45,7 +45,7 @@ impl Record {
             .parent()
             .filter(|folder| !folder.as_os_str().is_empty());
         if folder.is_some_and(|folder| !folder.is_dir()) {
-            let message = format!("--record: the directory of `{shown}` does not exist");
+            let message = format!("--record: the parent directory of `{shown}` does not exist");
             return Err(Usage::new(message).into());
         }
         Ok(Self {
@@ -56,7 +56,7 @@ impl Record {
     }
 
     fn frame(&self, extension: &str, who: Party, line: &[u8]) {
-        // Invalid JSON was refused, and a transcript cannot hold it.
+        // Skip invalid JSON: the receiver rejects it, and a transcript cannot contain it.
         let Ok(frame) = serde_json::from_slice::<Value>(line) else {
             return;
         };
@@ -70,8 +70,8 @@ impl Record {
         }
     }
 
-    /// Writes the transcripts and returns their paths. A single one goes to the given file; with
-    /// several, each file name includes the extension's name.
+    /// Writes the transcripts and returns their paths. A single transcript is written to the given
+    /// file; if there are several, each file name includes the extension's name.
     pub(crate) fn finish(&self) -> anyhow::Result<Vec<PathBuf>> {
         let all: Vec<(String, Recorder)> = std::mem::take(&mut *self.recorders.lock())
             .into_iter()

@@ -1,4 +1,4 @@
-//! Combines flags and configuration into the settings of an agent.
+//! Combines flags and configuration into the settings for an agent.
 
 use std::{
     env,
@@ -26,7 +26,7 @@ use crate::{
 /// How the agent runs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Mode {
-    /// On a terminal.
+    /// In a terminal.
     Interactive,
     /// `-p` and `--json`: a single prompt.
     Once,
@@ -47,7 +47,7 @@ pub(crate) struct Start {
     /// Whether to let the user pick a session first.
     pub(crate) pick_session: bool,
     pub(crate) log_level: LogLevel,
-    /// The recorder of frames, which is finished after the agent has ended.
+    /// The frame recorder, which must be finished after the agent has ended.
     pub(crate) record: Option<Arc<Record>>,
     /// The provider settings from the flags, for switching models later.
     pub(crate) wanted: Wanted,
@@ -122,7 +122,7 @@ impl Start {
     }
 }
 
-/// Whether to ask before each tool call. An error if that is impossible in this mode.
+/// Returns whether to ask before each tool call. Fails if this mode cannot ask.
 fn confirms(flags: &Flags, settings: &Settings, mode: Mode) -> anyhow::Result<bool> {
     let configured = settings.config.confirm == Some(true) && !flags.yolo && !flags.no_tools;
     if mode == Mode::Interactive {
@@ -130,11 +130,12 @@ fn confirms(flags: &Flags, settings: &Settings, mode: Mode) -> anyhow::Result<bo
     }
     if flags.no_yolo {
         return Err(Usage::new(
-            "--no-yolo requires interactive mode\nhint: remove it, or run zot without -p, --json or rpc",
+            "--no-yolo requires interactive mode\nhint: remove the flag, or run zot without -p, --json or rpc",
         )
         .into());
     }
-    // A broken file must not stop a script that has nobody to ask. Its tools are jailed.
+    // An invalid config.json must not stop a script, because there is nobody to ask. Its tools are
+    // jailed instead.
     if configured && !settings.is_broken() {
         return Err(Usage::new(
             "config.json asks to confirm each tool call, which requires interactive mode\nhint: pass --yolo to run tools without asking, or --no-tools",

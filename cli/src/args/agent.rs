@@ -37,11 +37,11 @@ pub(crate) struct Flags {
     /// provider that has an API key.
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub(crate) provider: Option<String>,
-    /// The model to use, by the provider's name for it.
+    /// The model to use, under the name that the provider gives it.
     #[arg(short, long, value_name = "NAME", help_heading = "Model")]
     pub(crate) model: Option<String>,
     /// The API key. Prefer an environment variable or `zot auth set`: other users on this machine
-    /// can read a command line.
+    /// can read command-line arguments.
     #[arg(long, value_name = "KEY", value_parser = given_key, help_heading = "Model")]
     pub(crate) api_key: Option<GivenKey>,
     /// Use another server that implements the provider's API.
@@ -62,7 +62,7 @@ pub(crate) struct Flags {
     /// Do not read AGENTS.md and similar files.
     #[arg(long, help_heading = "Instructions")]
     pub(crate) no_context_files: bool,
-    /// Also offer the project's and the user's skills.
+    /// Also offer the model the project's and the user's skills.
     #[arg(long, help_heading = "Instructions")]
     pub(crate) with_skills: bool,
     /// Disable all skills.
@@ -132,7 +132,7 @@ pub(crate) struct Flags {
     /// Continue the most recent session in this directory.
     #[arg(short = 'c', long = "continue", help_heading = "Session")]
     pub(crate) go_on: bool,
-    /// Resume a session: pick one from a list, or give the start of its ID.
+    /// Resume a session: pick one from a list, or specify the start of its ID.
     #[arg(
         short,
         long,
@@ -144,7 +144,7 @@ pub(crate) struct Flags {
         help_heading = "Session"
     )]
     pub(crate) resume: Option<String>,
-    /// Use the session stored in this file; created if it does not exist.
+    /// Use the session in this file, which is created if it does not exist.
     #[arg(
         long,
         value_name = "FILE",
@@ -169,7 +169,7 @@ pub(crate) struct Flags {
 /// How much to log to standard error. Each level includes the ones before it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, ValueEnum)]
 pub(crate) enum LogLevel {
-    /// Only the reason a run failed.
+    /// Only the reason why a run failed.
     Off,
     /// Errors.
     Error,
@@ -204,7 +204,7 @@ impl fmt::Debug for GivenKey {
     }
 }
 
-/// Never fails: clap would repeat the key in its error message.
+/// Never fails, because clap would repeat the key in its error message.
 #[expect(clippy::unnecessary_wraps, reason = "clap's value parser signature")]
 fn given_key(text: &str) -> Result<GivenKey, Infallible> {
     Ok(GivenKey(text.to_owned()))

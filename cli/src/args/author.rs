@@ -10,8 +10,8 @@ use crate::author::new::Language;
 
 /// Show or follow the log of an extension.
 ///
-/// The log holds the extension's standard error; lines that start with `[zot]` are written by
-/// zot. Control sequences are removed. A removed extension may still have a log.
+/// The log contains the extension's standard error; lines that start with `[zot]` are written by
+/// zot. Control sequences are removed. An extension that was removed can still have a log.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  zot ext logs guard\n  zot ext logs guard -f\n  zot ext logs guard -n 1000 | grep error"
@@ -30,18 +30,18 @@ pub(crate) struct Logs {
 
 /// Create a new extension in ./NAME, with a working command and tool.
 ///
-/// The extension needs no permissions and passes `zot-conform`. Its transcript tests it, and its
-/// README explains what to change.
+/// The extension needs no permissions and passes `zot-conform`. It includes a transcript that tests
+/// it and a README that explains what to change.
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   zot ext new weather --lang python
   zot ext new weather --lang rust --sdk ~/src/zot/sdk")]
 pub(crate) struct New {
-    /// The name of the extension and of its directory.
+    /// The name of the extension and its directory.
     pub(crate) name: String,
-    /// The language to write it in. TypeScript is already compiled and needs only node; bash needs
-    /// jq.
+    /// The language of the new extension. The TypeScript code is already compiled and needs only
+    /// Node; the bash code needs jq.
     #[arg(
         long,
         value_enum,
@@ -57,17 +57,17 @@ pub(crate) struct New {
 
 /// Start each extension and report problems.
 ///
-/// Reports for each extension: whether it starts and how long that takes, what it registers,
-/// which names it loses to other extensions, its permissions and whether they are enforced, and
-/// where its log is. ✓ means healthy, ! works with warnings, ✗ broken, – not loaded. Exits with
-/// code 1 if any extension is broken.
+/// Reports for each extension: whether it starts and how long that takes, what it registers, which
+/// of its names are shadowed by other extensions, its permissions and whether they are enforced,
+/// and where its log is. ✓ means that the extension is healthy, ! that it works but has warnings, ✗
+/// that it is broken, and – that it was not started. Exits with code 1 if any extension is broken.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  zot ext doctor\n  zot ext doctor guard\n  zot ext doctor --json | jq '.extensions[] | select(.verdict == \"broken\") | .name'"
 )]
 pub(crate) struct Doctor {
-    /// Report only this extension, by name or by directory name. The others still start, because
-    /// they may register the same names.
+    /// Report only the extension with this name or directory name. The others are still started,
+    /// because they can register the same names.
     #[arg(add = ArgValueCompleter::new(complete::installed))]
     pub(crate) name: Option<String>,
     /// Print JSON.
@@ -75,7 +75,7 @@ pub(crate) struct Doctor {
     pub(crate) json: bool,
 }
 
-/// Run a command of an extension, without a model, and print its response.
+/// Run an extension's command, without a model, and print its response.
 ///
 /// Reports on standard error what zot would do with the response: submit a prompt, or insert text
 /// into the editor. Exits with code 1 if the response is an error.
@@ -97,7 +97,7 @@ pub(crate) struct Run {
     pub(crate) json: bool,
 }
 
-/// Call a tool of an extension, without a model, and print its result.
+/// Call an extension's tool, without a model, and print its result.
 ///
 /// No other extension sees the call. Exits with code 1 if the result is an error.
 #[derive(Debug, Args)]

@@ -28,7 +28,7 @@ pub(super) fn installed(current: &OsStr) -> Vec<CompletionCandidate> {
         let manifest = candidate.found.manifest;
         names.entry(manifest.name).or_insert(manifest.description);
     }
-    // An invalid or missing manifest has no name, so use the directory's.
+    // If the manifest is invalid or missing, use the directory's name.
     let dirs = found
         .refused
         .iter()
@@ -56,7 +56,7 @@ pub(super) fn installed_or_directory(current: &OsStr) -> Vec<CompletionCandidate
     candidates
 }
 
-/// Completes the names of installed extensions and of those that left a log.
+/// Completes the names of installed extensions and of removed ones that still have a log.
 pub(super) fn logged(current: &OsStr) -> Vec<CompletionCandidate> {
     let mut candidates = installed(current);
     let Ok(home) = Home::from_env() else {

@@ -10,7 +10,7 @@ use super::{author, complete};
 pub(crate) enum Ext {
     /// List installed extensions and what each registered when it last ran.
     ///
-    /// Lists both scopes in load order: the project's (`./.zot/extensions`), then global.
+    /// Lists extensions in load order: the project's (`./.zot/extensions`), then global ones.
     /// `changed` means that the files differ from what was installed. See docs/packages.md for the
     /// fields of `--json`.
     #[command(
@@ -24,9 +24,9 @@ pub(crate) enum Ext {
     },
     /// Install an extension from a directory or a git repository.
     ///
-    /// A directory is copied as it is, without `.git`. From a repository, only one commit is
-    /// fetched: the given ref, or the default branch. No code from the package is run. On a
-    /// terminal, shows the extension's permissions and asks before it installs.
+    /// A directory is copied unchanged, but without `.git`. From a repository, only one commit is
+    /// fetched: the given ref, or the default branch. No code from the package is run. In a
+    /// terminal, shows the extension's permissions and asks for confirmation first.
     #[command(after_help = "\
 Examples:
   zot ext install ./my-extension
@@ -112,7 +112,7 @@ pub(crate) struct Install {
 
 #[derive(Debug, Args)]
 pub(crate) struct Update {
-    /// The extension, by name, directory name or path.
+    /// The extension's name, directory name or path.
     #[arg(add = ArgValueCompleter::new(complete::installed))]
     pub(crate) name: Option<String>,
     #[command(flatten)]
@@ -131,7 +131,7 @@ pub(crate) struct Update {
 /// The extension that a subcommand acts on.
 #[derive(Debug, Args)]
 pub(crate) struct Which {
-    /// The extension, by name, directory name or path.
+    /// The extension's name, directory name or path.
     #[arg(add = ArgValueCompleter::new(complete::installed))]
     pub(crate) name: String,
     #[command(flatten)]
@@ -141,10 +141,10 @@ pub(crate) struct Which {
 /// The scope to look in, for names that exist in both.
 #[derive(Debug, Args)]
 pub(crate) struct Scoped {
-    /// The extension in this project, in `./.zot/extensions`.
+    /// Use the extension in this project (`./.zot/extensions`).
     #[arg(long, conflicts_with = "global")]
     project: bool,
-    /// The global extension.
+    /// Use the global extension.
     #[arg(long)]
     global: bool,
 }

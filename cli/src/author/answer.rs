@@ -1,4 +1,4 @@
-//! Prints the response of a command or a tool, as text or as JSON.
+//! Prints the response from a command or a tool, as text or as JSON.
 
 use serde_json::Value;
 use zot_protocol::{Action, CommandResponse, Content, Panel, ToolResult};

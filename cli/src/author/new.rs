@@ -28,7 +28,7 @@ pub(crate) struct Created {
     pub(crate) missing: Vec<(&'static str, &'static str)>,
 }
 
-/// Writes the extension to a directory with its name.
+/// Writes the extension to a new directory with the same name.
 pub(crate) fn new(args: &New, cwd: &Path) -> anyhow::Result<Created> {
     let New { name, lang, sdk } = args;
     check_name(name)?;
@@ -45,7 +45,7 @@ pub(crate) fn new(args: &New, cwd: &Path) -> anyhow::Result<Created> {
         ("{{command}}", &command),
         ("{{tool}}", &tool_of(name)),
         ("{{package}}", &package_of(name)),
-        // A dependency, as a TOML value.
+        // The SDK dependency, as a TOML value.
         ("{{sdk}}", &sdk),
     ];
     let files = lang.files(&command, &fillings);
@@ -68,14 +68,14 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     let manifest = serde_json::json!({ "name": name, "exec": "x" }).to_string();
     if zot_protocol::validate::manifest(manifest.as_bytes()).is_err() || name.ends_with('.') {
         bail!(
-            "`{}` is not a valid extension name\nhint: use up to 64 of a-z, A-Z, 0-9, `-`, `_` and `.`, starting with a letter or digit",
+            "`{}` is not a valid extension name\nhint: use up to 64 characters (a-z, A-Z, 0-9, `-`, `_` and `.`), starting with a letter or digit",
             escape::text(name)
         );
     }
     Ok(())
 }
 
-/// The extension's name, unless zot has a built-in command with that name.
+/// Returns the extension's name, or `hello-NAME` if zot has a built-in command with that name.
 fn command_of(name: &str) -> String {
     if is_builtin_command(name) {
         format!("hello-{name}")
@@ -120,7 +120,7 @@ fn path_dependency(sdk: &Path, cwd: &Path) -> anyhow::Result<String> {
     let Some(path) = path.to_str() else {
         bail!("`{}` is not valid UTF-8", escape::path(&path));
     };
-    // JSON string syntax is valid TOML.
+    // A JSON string is also a valid TOML string.
     Ok(format!("{{ path = {} }}", serde_json::Value::from(path)))
 }
 
@@ -128,7 +128,7 @@ fn path_dependency(sdk: &Path, cwd: &Path) -> anyhow::Result<String> {
 fn write(dir: &Path, name: &str, files: &[(String, String)]) -> anyhow::Result<()> {
     match fs::create_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            bail!("`{name}` already exists\nhint: choose another name, or move it")
+            bail!("`{name}` already exists\nhint: choose another name, or move the existing directory")
         }
         made => made.with_context(|| format!("cannot create `{}`", escape::path(dir)))?,
     }

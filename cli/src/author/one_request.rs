@@ -32,7 +32,7 @@ pub(crate) enum OneRequest {
     Tool(String, Object),
 }
 
-/// The response of the extension.
+/// The extension's response.
 #[derive(Debug)]
 pub(crate) enum Answer {
     Command(CommandResponse),
@@ -55,7 +55,7 @@ pub(crate) fn ask(
             biased;
             exit = short_lived_host::interrupted() => Err(exit.into()),
             answer = send(&running.host, launch, ask, mark) => match answer {
-                // Printed before the extension stops, which can take a while.
+                // Print this before stopping the extension, which can take a while.
                 Ok(answer) => answer::print(&answer, &observer.raw(&answer), as_json),
                 Err(error) => Err(error),
             },
@@ -70,7 +70,7 @@ pub(crate) fn ask(
 
 fn start(launch: &Launch, cwd: &Path, observer: &Arc<Observer>) -> anyhow::Result<ShortLivedHost> {
     let mut config = short_lived_host::config(cwd, &launch.home, std::slice::from_ref(launch));
-    // The extension runs alone, so no built-in can take its names.
+    // Register no built-ins, so that none of them shadows a name of the extension.
     config.builtins = Builtins::default();
     config.hooks = Arc::clone(observer) as Arc<dyn Hooks>;
     config.tap = Some(Arc::clone(observer) as Arc<dyn Tap>);
@@ -129,8 +129,8 @@ fn not_started(name: &str, why: &str, mark: Mark, log: &Path) -> String {
     message
 }
 
-/// The error for a name that the extension has not registered. Lists the names it has, or says that
-/// the name is one of the other kind.
+/// Returns the error for a name that the extension has not registered. The hint lists the
+/// registered names, or says that the command is a tool (or the tool a command).
 fn not_registered(host: &Host, extension: &str, ask: &OneRequest) -> anyhow::Error {
     let registry = host.registry();
     let (kind, slash, name, names, other) = match ask {
@@ -167,7 +167,7 @@ fn not_registered(host: &Host, extension: &str, ask: &OneRequest) -> anyhow::Err
     )
 }
 
-/// Observes what the extension does besides its response.
+/// Records the extension's raw response and its error notes.
 #[derive(Debug, Default)]
 struct Observer(Mutex<Observed>);
 

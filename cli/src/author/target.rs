@@ -16,7 +16,7 @@ use crate::{
     package::installed::{self, Installed, LoadState},
 };
 
-/// Finds the extension that `zot` would start under that name, or the one in a directory.
+/// Finds the extension that `zot` would start under that name, or the extension in a directory.
 pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launch> {
     let dir = cwd.join(given);
     if is_path(given) {
@@ -40,7 +40,7 @@ pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launc
         return installed_at(it, home);
     }
     let Some(it) = matching.first() else {
-        // Fails, and suggests a similar name.
+        // This fails with an error that suggests a similar name.
         return installed::find(all, given, None).and_then(|it| installed_at(&it, home));
     };
     let (name, dir) = (escape::text(it.name()), escape::path(&it.dir));

@@ -1,4 +1,4 @@
-//! The templates for `zot ext new`: the files of `cli/templates`, with names filled in.
+//! The templates for `zot ext new`: the files in `cli/templates`, with names filled in.
 
 use clap::ValueEnum;
 

@@ -65,7 +65,7 @@ fn set(keys: &Credentials, args: &SetKey) -> anyhow::Result<()> {
     output::line(format_args!("saved API key for {provider}"))
 }
 
-/// Returns the message without its hint, which would advise the command that just ran.
+/// Returns the message without its hint, which would suggest the command that just ran.
 fn without_hint(message: &str) -> String {
     let (message, _) = message.split_once("\nhint:").unwrap_or((message, ""));
     clean::text(message)
@@ -112,7 +112,7 @@ fn remove(keys: &Credentials, provider: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reads the key from a terminal without echo, or from piped standard input.
+/// Reads the key from the terminal without echo, or from piped standard input.
 fn read(provider: &str) -> anyhow::Result<String> {
     let stdin = io::stdin();
     let mut text;

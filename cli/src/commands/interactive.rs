@@ -1,4 +1,4 @@
-//! `zot`: runs the agent interactively on a terminal.
+//! `zot`: runs the agent interactively in a terminal.
 
 use anyhow::Context;
 
@@ -15,8 +15,8 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
         return Err(Usage::new(message).into());
     }
     let start = Start::of(&args.flags, Mode::Interactive)?;
-    // The agent gets its own thread, so that the interface responds to keys whatever the agent and
-    // the extensions do.
+    // Run the agent on its own thread, so that the interface still responds to keys while the agent
+    // and the extensions are busy.
     let runtime = memory::trim_after_activity(&mut tokio::runtime::Builder::new_multi_thread())
         .worker_threads(1)
         .enable_all()

@@ -39,7 +39,7 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
             }
         };
         with_spinner(|| doing.borrow().clone(), following).await;
-        // Printed before the extensions stop, which can take a while.
+        // Print this before stopping the extensions, which can take a while.
         let printed = output::print(&watcher.text());
         let ended = agent.end().await;
         while let Some(note) = notes.take() {
@@ -59,7 +59,7 @@ struct Watcher {
     log_level: LogLevel,
     /// What the agent is doing, for the spinner.
     doing: std::rc::Rc<RefCell<String>>,
-    /// The last message of the model, after interception.
+    /// The model's last message, after interception.
     message: String,
     failure: Option<String>,
 }
@@ -140,7 +140,7 @@ fn log(wanted: LogLevel, note: QueuedNote) {
         }
         QueuedNote::Event(rpc::Event::ExtToolCall(call)) => {
             let args = serde_json::Value::Object(call.args);
-            let message = format!("[{}] runs {}: {args}", call.extension, call.name);
+            let message = format!("[{}] is calling {}: {args}", call.extension, call.name);
             log_message(wanted, LogLevel::Info, &message);
         }
         QueuedNote::Event(_) => {}

@@ -9,7 +9,7 @@ use parking_lot::Mutex;
 use serde::Deserialize;
 use zot_host::extension::connection::Tap;
 
-/// Measures from its creation.
+/// A clock that starts when it is created.
 #[derive(Debug)]
 pub(super) struct Clock {
     start: Instant,
@@ -19,9 +19,10 @@ pub(super) struct Clock {
 /// How long an extension took to start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// Until its `hello`; `None` if it sent none.
+    /// The time until it sent `hello`; `None` if it sent none.
     pub(crate) hello: Option<Duration>,
-    /// Until its `ready`. `None` if it sent none; the host then assumes readiness after a timeout.
+    /// The time until it sent `ready`. `None` if it sent none; the host then assumes readiness
+    /// after a timeout.
     pub(crate) ready: Option<Duration>,
 }
 

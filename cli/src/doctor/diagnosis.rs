@@ -13,7 +13,7 @@ pub(crate) enum Verdict {
     /// It works, but there are warnings.
     Warning,
     Broken,
-    /// It was not started, by choice.
+    /// It was deliberately not started, for example because it is disabled.
     NotStarted,
 }
 
@@ -50,7 +50,7 @@ pub(crate) struct Diagnosis {
     pub(crate) times: Times,
     /// What it registered; `None` if it did not become ready.
     pub(crate) registers: Option<LastKnown>,
-    /// Names that another owner has: `command` or `tool`, the name, and the owner (`None` for zot).
+    /// Names that are already taken: `command` or `tool`, the name, and its owner (`None` for zot).
     pub(crate) shadowed: Vec<(&'static str, String, Option<String>)>,
     pub(crate) permissions: Option<PermissionReport>,
     /// Whether its files differ from what was installed; `None` if unknown.
@@ -58,9 +58,9 @@ pub(crate) struct Diagnosis {
     pub(crate) log: PathBuf,
     /// Why it was not started.
     pub(crate) aside: Option<String>,
-    /// What keeps it from working.
+    /// The reasons why it does not work.
     pub(crate) problems: Vec<Problem>,
-    /// What works but needs attention.
+    /// Problems that do not stop it from working.
     pub(crate) warnings: Vec<String>,
     /// The end of its standard error, if it failed.
     pub(crate) stderr: Vec<String>,

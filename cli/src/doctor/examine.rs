@@ -32,7 +32,7 @@ use crate::{
 const SETTLE: Duration = Duration::from_millis(150);
 /// How many lines of standard error to show for an extension that failed.
 const STDERR_LINES: usize = 10;
-/// zot's own log lines that the diagnosis already reports in other words.
+/// Parts of zot's own log lines that the diagnosis already reports in other words.
 const REPORTED_ELSEWHERE: [&str; 6] = [
     "is shadowed by",
     "its permissions: ",
@@ -118,7 +118,7 @@ async fn watch(host: &Host, launches: Vec<Launch>) {
         let starting = all.filter(|info| info.state == ExtensionState::Starting);
         let names: Vec<String> = starting.map(|info| info.name).collect();
         match names.join(", ") {
-            names if names.is_empty() => "checking that they keep running".to_owned(),
+            names if names.is_empty() => "checking that the extensions keep running".to_owned(),
             names => format!("starting {names}"),
         }
     };
@@ -267,7 +267,7 @@ fn add_results(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
     diagnosis.shadowed = shadowed;
 }
 
-/// Adds warnings for what works, but not as the author or the user may expect.
+/// Adds warnings about behaviour that the author or the user may not expect.
 fn warn(
     diagnosis: &mut Diagnosis,
     permissions: &PermissionReport,
@@ -276,7 +276,7 @@ fn warn(
     let warnings = &mut diagnosis.warnings;
     match diagnosis.times.ready {
         None => warnings.push(format!(
-            "never sends ready; zot assumes it after {} ms of silence",
+            "never sends `ready`; zot assumes that it is ready after {} ms of silence",
             limits::AUTO_READY.as_millis()
         )),
         Some(ready) if ready > limits::STARTUP => warnings.push(format!(

@@ -84,7 +84,7 @@ fn one(it: &Diagnosis, style: Style) -> String {
         );
     }
     if let Some(permissions) = &it.permissions {
-        row("rights", clean::line(&permissions.to_string()));
+        row("access", clean::line(&permissions.to_string()));
     }
     if it.permissions.is_some() {
         row("log", escape::path(&it.log));

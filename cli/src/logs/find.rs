@@ -10,8 +10,8 @@ use zot_host::{extension::discover::escape, home::Home};
 
 use crate::package::installed;
 
-/// Returns the log of the extension `name`: an installed one, by its name or its directory's, or a
-/// removed one that left a log.
+/// Returns the path of an extension's log. `name` is the name or directory name of an installed
+/// extension, or the name of a removed one that still has a log.
 pub(crate) fn find(name: &str, cwd: &Path, home: &Home) -> anyhow::Result<PathBuf> {
     let logs = names(home);
     if logs.iter().any(|known| known == name) {

@@ -8,7 +8,7 @@ use std::{
 
 use super::file::{self, Identity};
 
-/// Reads what is appended to a log.
+/// Reads the bytes that are appended to a log.
 #[derive(Debug)]
 pub(crate) struct Follower {
     path: PathBuf,
@@ -36,10 +36,11 @@ impl Follower {
         Self::new(path, None, 0, None)
     }
 
-    /// Returns what was appended since the last call.
+    /// Returns the bytes that were appended since the last call.
     pub(crate) fn more(&mut self) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        // Checked before reading: a file that is renamed later is read to its end next time.
+        // Check this before reading: if the file is renamed later, the next call reads the rest of
+        // it.
         let there = Identity::at(&self.path);
         let mut read = None;
         if let Some(file) = &mut self.current {
@@ -52,13 +53,15 @@ impl Follower {
         // After a rotation, the file does not exist until the first line is written.
         let new = file::open(&self.path)?;
         let older = file::open(&file::older(&self.path))?;
-        // Opened last, so that a rotation in between shows up as the file that was just opened.
+        // The rotated file is opened last. After a rotation in between, it is therefore the same
+        // file as `new`, which is in `known`.
         if let Some(mut between) = older {
             let mut known = vec![];
             for file in [&self.current, &new, &self.older].into_iter().flatten() {
                 known.push(Identity::of(&file.metadata()?));
             }
-            // Rotated twice since the last call: the file in between only has its rotated name.
+            // If the log was rotated twice since the last call, the file in between only exists
+            // under the rotated name.
             if !known.contains(&Identity::of(&between.metadata()?)) {
                 read_on(&mut between, 0, &mut text)?;
             }

@@ -1,4 +1,4 @@
-//! The last lines of a log, and what was added after them.
+//! The last lines of a log, and the bytes appended after them.
 
 use std::{
     fs::File,
@@ -14,7 +14,7 @@ use super::{
 /// The maximum number of bytes to read, twice the size at which a log is rotated.
 const MAX_BYTES: u64 = 4 << 20;
 
-/// Returns the last `count` lines and a follower for what comes next, or `None` if there is no log.
+/// Returns the last `count` lines and a follower for later ones, or `None` if there is no log.
 pub(crate) fn last(path: &Path, count: usize) -> io::Result<Option<(Vec<u8>, Follower)>> {
     // A rotation between the two calls could repeat or lose lines, so retry.
     loop {
@@ -63,7 +63,7 @@ fn lines_of(text: &[u8]) -> usize {
     text.split_inclusive(|&byte| byte == b'\n').count()
 }
 
-/// Returns the offset of the last `count` lines.
+/// Returns the offset at which the last `count` lines start.
 fn start_of_last(text: &[u8], count: usize) -> usize {
     if count == 0 {
         return text.len();
@@ -84,7 +84,7 @@ impl Mark {
         Self(end.map_or_else(|| Follower::from_start(path), |(_, follower)| follower))
     }
 
-    /// The lines written since.
+    /// Returns the lines written since the mark.
     pub(crate) fn since(mut self) -> Vec<String> {
         let text = self.0.more().unwrap_or_default();
         String::from_utf8_lossy(&text)

@@ -13,14 +13,15 @@ pub(crate) const MAX_BYTES: u64 = DIGEST_BYTES;
 /// The maximum depth of a path, including the file.
 pub(crate) const MAX_DEPTH: usize = 32;
 
-/// A package's files by path, separated by `/`. `O` says where a file's bytes are.
+/// A package's files by path, with `/` as the separator. `O` identifies where a file's bytes come
+/// from.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Contents<O> {
     entries: BTreeMap<String, EntryKind<O>>,
     /// Paths by their lower-case form, to find names that differ only in case.
     folded: HashMap<String, String>,
     bytes: u64,
-    /// Bytes per top-level name, to report the largest in an error.
+    /// The total size of each top-level entry, so that an error can report the largest one.
     heaviest: HashMap<String, u64>,
 }
 
@@ -42,7 +43,7 @@ pub(crate) enum ContentsError {
     #[error("package has more than {MAX_ENTRIES} files")]
     TooMany,
     #[error(
-        "package is larger than {} MiB (`{}` has {} MiB)",
+        "package is larger than {} MiB (`{}` is {} MiB)",
         MAX_BYTES / (1024 * 1024),
         escape::text(folder),
         bytes / (1024 * 1024)
@@ -133,7 +134,7 @@ impl<O> Contents<O> {
         Ok(())
     }
 
-    /// Checks what needs the whole package: no link leads out of it, and it has a manifest.
+    /// Does the checks that need the whole package: no link leads out of it, and it has a manifest.
     pub(crate) fn check(&self) -> Result<(), ContentsError> {
         for (path, kind) in &self.entries {
             if let EntryKind::Link(_) = kind {
@@ -223,7 +224,7 @@ mod tests {
         let added = contents.add("b".to_owned(), file(1));
         assert_eq!(
             added.unwrap_err().to_string(),
-            "package is larger than 256 MiB (`a` has 256 MiB)"
+            "package is larger than 256 MiB (`a` is 256 MiB)"
         );
 
         let mut contents = Contents::new();

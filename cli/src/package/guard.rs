@@ -1,4 +1,5 @@
-//! A file lock, so that only one process at a time changes a store. It holds the owner's pid.
+//! A file lock, so that only one process at a time changes a store. The locked file contains the
+//! owner's PID.
 
 use std::{
     fs::{self, File, OpenOptions, TryLockError},
@@ -21,12 +22,13 @@ use crate::{interrupt, output};
 pub(crate) struct Guard {
     path: PathBuf,
     _file: File,
-    // Dropped after the file, when the directory may be empty.
+    // Dropped after the lock file has been removed, when the directory may be empty.
     _made: CreatedDirs,
 }
 
 impl Guard {
-    /// Waits until no other process changes the store, and reports which one it waits for.
+    /// Waits until no other process is changing the store, and reports which process it is waiting
+    /// for.
     pub(crate) fn take(store: &Store) -> anyhow::Result<Self> {
         let mut made = store.prepare()?;
         let path = store.extensions().join(".guard");
@@ -34,7 +36,7 @@ impl Guard {
         loop {
             interrupt::check()?;
             let mut file = match open(&path) {
-                // Another process failed and removed the directory.
+                // Another process failed and removed the directory, so create it again.
                 Err(error) if error.kind() == io::ErrorKind::NotFound => {
                     store.create_dirs(&mut made)?;
                     continue;
@@ -62,7 +64,8 @@ impl Guard {
                         .with_context(|| format!("cannot lock `{}`", escape::path(&path)));
                 }
             }
-            // The previous owner removed this file, so other processes would lock a new one.
+            // If the previous owner has removed this file, other processes would lock a new one, so
+            // retry.
             if !is_at(&file, &path) {
                 continue;
             }
@@ -81,7 +84,7 @@ impl Guard {
 
 impl Drop for Guard {
     fn drop(&mut self) {
-        // Removed while still locked; waiting processes notice that it is gone.
+        // Remove the file while it is still locked. Waiting processes notice that it is gone.
         let _ = fs::remove_file(&self.path);
     }
 }

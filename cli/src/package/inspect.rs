@@ -6,7 +6,7 @@ use anyhow::bail;
 use zot_host::extension::discover::{self, MANIFEST, escape};
 use zot_protocol::Manifest;
 
-/// Device names on Windows, with any extension.
+/// Names that Windows reserves for devices, with any file extension.
 const DEVICES: [&str; 4] = ["con", "prn", "aux", "nul"];
 
 /// Reads the manifest of a staged tree.
@@ -19,7 +19,8 @@ pub(crate) fn manifest(tree: &Path) -> anyhow::Result<Manifest> {
     Ok(manifest)
 }
 
-/// Checks the name as a directory name. The schema has already checked its characters.
+/// Checks that the name can be used as a directory name. The schema has already checked its
+/// characters.
 fn check_name(name: &str) -> anyhow::Result<()> {
     let first = name.split('.').next().unwrap_or(name).to_ascii_lowercase();
     let is_port = ["com", "lpt"].iter().any(|port| {

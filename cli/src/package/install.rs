@@ -99,7 +99,8 @@ pub(crate) fn install(request: &Request<'_>) -> anyhow::Result<()> {
     offer_existing_data(request, name)
 }
 
-/// Offers the data of another extension with this name. By default it stays with that extension.
+/// Offers to transfer the data of another extension with this name. By default, the data stays with
+/// that extension.
 fn offer_existing_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> {
     let Request { store, home, .. } = request;
     let owner = DataOwner::of(store.scope, &store.extensions().join(name), home);
@@ -108,7 +109,7 @@ fn offer_existing_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> 
         return Ok(());
     };
     output::line(format_args!(
-        "! `{}` holds the data of another {name}: {other}",
+        "! `{}` contains the data of another {name}: {other}",
         escape::path(&home.data_dir(name))
     ))?;
     let question = format!("give this data to the new {name}?");
@@ -120,11 +121,11 @@ fn offer_existing_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> 
     }
     let scope = store.scope;
     output::line(format_args!(
-        "  the new one gets its own directory; to give it that data, run `zot ext adopt {name} --{scope}`"
+        "  the new {name} gets its own directory; to give it the existing data, run `zot ext adopt {name} --{scope}`"
     ))
 }
 
-/// Returns the extension that would be replaced, or fails if it must not be.
+/// Returns the extension that this installation replaces, if any. Fails if it must not be replaced.
 fn earlier(
     request: &Request<'_>,
     manifest: &Manifest,
@@ -168,8 +169,7 @@ fn earlier(
     }
 }
 
-/// Builds the lock file entry. The user's choice to enable or disable it also holds for the new
-/// version.
+/// Builds the lock file entry. Keeps the user's choice to enable or disable the extension.
 pub(super) fn entry(
     stage: &Stage<'_>,
     manifest: &Manifest,

@@ -43,12 +43,12 @@ pub(crate) struct Installed {
     budget: Rc<RefCell<DigestBudget>>,
 }
 
-/// Whether it is started, and if not, why.
+/// Whether an extension is started, and if not, why not.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum LoadState {
     Enabled,
     Disabled,
-    /// By another extension with the same name.
+    /// It is shadowed by another extension with the same name.
     Shadowed(String),
     /// It comes from the project, and the user has not approved it.
     Untrusted(String),
@@ -199,7 +199,7 @@ fn state(decision: &Decision) -> LoadState {
         Decision::Disabled => LoadState::Disabled,
         Decision::Shadowed { by } => LoadState::Shadowed(format!("by {by}")),
         Decision::Untrusted(untrusted) => LoadState::Untrusted(format!(
-            "{untrusted}; zot asks for approval when it first starts here"
+            "{untrusted}; zot asks for approval when you start it in this directory"
         )),
     }
 }

@@ -2,7 +2,7 @@
 //! completed it.
 //!
 //! A tree and the lock file cannot change in one step. A rename replaces the tree. The inode at the
-//! destination shows whether that happened, and the journal holds the matching lock file entry.
+//! destination shows whether that happened, and the journal contains the matching lock file entry.
 
 use std::{fs, os::unix::fs::MetadataExt, path::PathBuf};
 
@@ -37,11 +37,12 @@ impl Journal {
         store.staging().join("journal.json")
     }
 
-    /// Reads the journal of a run that was killed or is still going.
+    /// Reads the journal of a run that was killed or is still running.
     pub(crate) fn read(store: &Store) -> Option<Self> {
         let bytes = store.read(&Self::path(store), MAX_BYTES).ok()?;
         let journal: Self = serde_json::from_slice(&bytes).ok()?;
-        // A project's journal may come from its repository, so it must not name another directory.
+        // A project's journal may come from its repository, so it must not refer to another
+        // directory.
         let (Self::Swap { name, .. } | Self::Edit { name, .. }) = &journal;
         inspect::is_directory_name(name).then_some(journal)
     }

@@ -2,7 +2,7 @@
 
 use super::contents::{Contents, EntryKind};
 
-/// The limit of Linux.
+/// The maximum number of symlinks to follow, the same as on Linux.
 const MAX_HOPS: usize = 40;
 const MAX_BYTES: usize = 4096;
 
@@ -84,7 +84,8 @@ mod tests {
         assert_eq!(checked(&[("l", "")], "l"), Err(LinkError::Invalid));
     }
 
-    /// Component by component, `a/b/c/up/../x` is `a/b/c/x`; resolved, it is above the package.
+    /// Read literally, `a/b/c/up/../x` is `a/b/c/x`. But `up` is a link, so the path leads out of
+    /// the package.
     #[test]
     fn a_link_through_a_link_is_followed() {
         let links = [("a/b/c/up", "../../.."), ("l", "a/b/c/up/../x")];

@@ -1,4 +1,4 @@
-//! `extensions.lock`: what was installed, from where, and its digest.
+//! `extensions.lock`: what was installed, where it came from, and its digest.
 
 use std::{
     collections::BTreeMap,
@@ -40,7 +40,7 @@ pub(crate) struct Entry {
     pub(crate) enabled: Option<bool>,
 }
 
-/// Where it came from, without credentials.
+/// Where an extension came from, without credentials.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(tag = "kind", rename_all = "snake_case")]
 pub(crate) enum LockedSource {
@@ -49,10 +49,10 @@ pub(crate) enum LockedSource {
     },
     Git {
         url: String,
-        /// The ref that the user asked for. If absent, the repository's `HEAD`.
+        /// The ref that the user asked for. If absent, the repository's `HEAD` was installed.
         #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
         wanted: Option<String>,
-        /// What kind of ref that was.
+        /// The kind of that ref.
         ref_kind: RefKind,
         commit: String,
     },
@@ -72,7 +72,7 @@ pub(crate) enum RefKind {
 }
 
 impl LockedSource {
-    /// Reports whether both name the same directory or repository, whatever the ref.
+    /// Reports whether both refer to the same directory or repository, regardless of the ref.
     pub(crate) fn is_same_place(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Path { path: a }, Self::Path { path: b })
@@ -138,7 +138,7 @@ impl LockFile {
         let bytes = match store.read(path, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                let why = "one of its parent directories is a symlink to another place";
+                let why = "one of its parent directories is a symlink that leads elsewhere";
                 return Err(unreadable(path, &why));
             }
             read => read.map_err(|error| unreadable(path, &error))?,
@@ -165,19 +165,19 @@ impl LockFile {
 
 fn unreadable(path: &Path, error: &impl std::fmt::Display) -> anyhow::Error {
     anyhow::anyhow!(
-        "cannot read `{}`: {error}\nhint: move it away; the extensions stay installed but can no longer be updated",
+        "cannot read `{}`: {error}\nhint: move it aside; the extensions stay installed but can no longer be updated",
         escape::path(path)
     )
 }
 
-/// Replaces a file atomically, by a rename. A symlink is replaced, not followed.
+/// Replaces a file atomically with a rename. A symlink is replaced, not followed.
 pub(crate) fn write_atomically(path: &Path, bytes: &[u8]) -> anyhow::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     let own = folder.join(format!(
         ".{}.new",
         path.file_name().unwrap_or_default().display()
     ));
-    // Never write to a leftover of a killed run, or to a file that someone else put there.
+    // Never write to a file that a killed run left behind, or that someone else put there.
     let _ = fs::remove_file(&own);
     let written = File::create_new(&own)
         .and_then(|mut file| file.write_all(bytes).and_then(|()| file.sync_all()))

@@ -10,7 +10,7 @@ use zot_protocol::{Manifest, Net, Permissions};
 pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     let Some(declared) = &manifest.permissions else {
         return vec![(
-            "rights",
+            "access",
             "unrestricted: it declares no permissions and can do anything you can".to_owned(),
         )];
     };

@@ -83,7 +83,7 @@ impl Source {
 fn no_ref_in(text: &str, path: &Path) -> String {
     let absolute = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     format!(
-        "`{}` is a directory and is copied as it is, so it has no refs\nhint: to install a ref from a repository there, use `file://{}`",
+        "`{}` is a directory, which is copied unchanged, so a ref cannot be used\nhint: to install a ref from a repository there, use `file://{}`",
         escape::text(text),
         escape::path(&absolute)
     )

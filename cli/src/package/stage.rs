@@ -74,7 +74,7 @@ impl Drop for Stage<'_> {
         if self.kept.get() {
             return;
         }
-        // Remove the journal first, so that an interrupted removal is not taken for an
+        // Remove the journal first, so that an interrupted removal is not mistaken for an
         // installation.
         Journal::remove(self.store);
         let _ = fs::remove_dir_all(self.store.staging());
@@ -110,7 +110,7 @@ fn recover(store: &Store) -> anyhow::Result<()> {
     })
 }
 
-/// If a swap needed two renames and only the first one happened, does the second one.
+/// Does the second rename of a swap that needed two, if only the first one was done.
 fn complete_swap(store: &Store, name: &str, inode: u64) -> anyhow::Result<()> {
     let target = store.extensions().join(name);
     let (new, old) = (store.staging().join("new"), store.staging().join("old"));

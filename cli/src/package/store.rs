@@ -63,12 +63,12 @@ impl Store {
         self.extensions().join(".staging")
     }
 
-    /// What was installed, and from where.
+    /// The lock file, which records what was installed and from where.
     pub(crate) fn lock_file(&self) -> PathBuf {
         self.root.join("extensions.lock")
     }
 
-    /// Reads a file of the store. In a project, which is not trusted, no symlink may lead out of
+    /// Reads a file in the store. A project is not trusted, so its symlinks must not lead out of
     /// it.
     pub(crate) fn read(&self, path: &Path, limit: usize) -> io::Result<Vec<u8>> {
         let project = self.project_dir();
@@ -87,7 +87,7 @@ impl Store {
     pub(crate) fn prepare(&self) -> anyhow::Result<CreatedDirs> {
         let extensions = self.extensions();
         if self.scope == Scope::Project {
-            // A repository's author must not redirect where files are written.
+            // A repository's author must not be able to redirect where files are written.
             for path in [&self.root, &extensions] {
                 if path.is_symlink() {
                     bail!(
@@ -117,10 +117,10 @@ impl Store {
     }
 }
 
-/// How often to retry when other processes remove the directories.
+/// How many times to retry if other processes remove the directories.
 const MAX_ATTEMPTS: u32 = 1_000;
 
-/// Creates a directory and its parents. The error names the one that failed.
+/// Creates a directory and its parents. The error includes the path that failed.
 fn create_missing(path: &Path, made: &mut CreatedDirs) -> Result<(), (PathBuf, io::Error)> {
     let missing = path.ancestors().take_while(|path| !path.exists());
     for path in missing.collect::<Vec<_>>().into_iter().rev() {

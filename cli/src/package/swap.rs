@@ -16,7 +16,7 @@ use super::{
 };
 use crate::interrupt;
 
-/// Moves the staged tree to the place of `name`, and updates the lock file. Rolls back on error.
+/// Installs the staged tree as `name`, and updates the lock file. Rolls back on error.
 pub(crate) fn put(stage: &Stage<'_>, name: &str, entry: Entry) -> anyhow::Result<()> {
     let store = stage.store();
     let mut lock = LockFile::read(store)?;
@@ -52,13 +52,13 @@ fn undo(stage: &Stage<'_>, target: &Path, moved: Moved) -> anyhow::Result<()> {
     };
     undone.inspect_err(|_| stage.keep()).with_context(|| {
         format!(
-            "cannot restore the previous `{}`; the next `zot ext install` will",
+            "cannot restore the previous `{}`; the next `zot ext install` will restore it",
             escape::path(target)
         )
     })
 }
 
-/// Removes `name` from its place and from the lock file. Rolls back on error.
+/// Removes the extension `name`, and its entry in the lock file. Rolls back on error.
 pub(crate) fn take_out(stage: &Stage<'_>, name: &str) -> anyhow::Result<()> {
     let store = stage.store();
     let mut lock = LockFile::read(store)?;
@@ -96,8 +96,8 @@ fn exchange(tree: &Path, target: &Path, old: &Path) -> io::Result<Moved> {
     }
 }
 
-/// Leaves nothing in place for a moment. If the run is killed then, the journal lets the next run
-/// finish.
+/// Replaces `target` with two renames. Between them, `target` does not exist. If the run is killed
+/// then, the journal lets the next run finish the swap.
 fn in_two_steps(tree: &Path, target: &Path, old: &Path) -> io::Result<Moved> {
     let moved = match fs::rename(target, old) {
         Ok(()) => Moved::ToOld,

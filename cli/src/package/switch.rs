@@ -19,7 +19,7 @@ use super::{
 };
 use crate::interrupt;
 
-/// Returns whether the state changed.
+/// Enables or disables an extension, and returns whether its state changed.
 pub(crate) fn set_enabled(it: &Installed, enabled: bool) -> anyhow::Result<bool> {
     let path = it.dir.join(MANIFEST);
     let cannot = || format!("cannot change `{}`", escape::path(&path));
@@ -73,7 +73,7 @@ pub(crate) fn set_enabled(it: &Installed, enabled: bool) -> anyhow::Result<bool>
     Ok(manifest.is_enabled() != enabled)
 }
 
-/// Replaces the manifest by one rename.
+/// Replaces the manifest with a single rename.
 fn replace(path: &Path, text: &str, stage: &Stage<'_>) -> io::Result<()> {
     let permissions = fs::metadata(path)?.permissions();
     let write = |own: &Path| {

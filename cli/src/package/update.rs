@@ -28,10 +28,10 @@ pub(crate) enum UpdateStatus {
     Behind {
         old: String,
         new: String,
-        /// Set if the ref is a tag: tags are not supposed to move.
+        /// The tag, if the ref is one: tags are not supposed to move.
         moved_tag: Option<String>,
     },
-    /// It cannot be updated, with the reason.
+    /// It cannot be updated, for this reason.
     NotUpdatable(String),
 }
 

@@ -155,7 +155,8 @@ impl GitUrl {
         if path.contains('@') && user.is_none() {
             return Err(UrlError::Host);
         }
-        // libgit2 supports this form, and only with it is the path relative to the user's home.
+        // Pass this form unchanged to libgit2, which supports it. Only in this form is the path
+        // relative to the user's home.
         let mut url = Self::new(Scheme::Ssh, text.to_owned(), host);
         url.user = user.map(ToOwned::to_owned);
         Ok(Some(url))
@@ -233,7 +234,8 @@ fn is_scheme(text: &str) -> bool {
             .all(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
 }
 
-/// Allows few characters in a host, so that no other URL parser can see a different host.
+/// Allows only a few characters in a host, so that no other URL parser can interpret it as a
+/// different host.
 fn is_host(text: &str) -> bool {
     if let Some(address) = text.strip_prefix('[') {
         return address

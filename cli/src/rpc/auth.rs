@@ -10,18 +10,18 @@ use zot_protocol::{
 
 use super::input::{CommandReader, Received};
 
-/// One message for every failure, without any part of the client's input.
+/// The same message for every failure. It repeats no part of the client's input.
 const REFUSED: &str =
     "not authenticated: the first line must be `hello` with the `token` that zot was started with";
 
-/// The token. Its `Debug` output hides it.
+/// The token that the client must send. Its `Debug` output hides the token.
 pub(super) struct RpcToken(Vec<u8>);
 
 /// The result of authentication.
 pub(super) enum Admission {
     /// The client has sent the token.
     Granted(Hello),
-    /// The client has not, and receives this response.
+    /// The client has not sent the token, and receives this response.
     Refused(Response),
     /// The input ended before the first line.
     Closed,

@@ -40,14 +40,14 @@ pub(super) struct Driver {
     output: JsonOutput,
     notes: Arc<NoteQueue>,
     log_level: LogLevel,
-    /// Jobs that wait for the running one.
+    /// Jobs that are waiting for the running one to finish.
     queue: JobQueue,
     /// The running job.
     active: Option<Active>,
     /// Pending requests to extensions.
     requests: JoinSet<ExtensionResult>,
     permits: Arc<Semaphore>,
-    /// Whether extensions are being reloaded. No job starts meanwhile.
+    /// Whether extensions are being reloaded. No job starts in the meantime.
     reloading: bool,
     /// Whether the end of the input has been reached.
     read_all: bool,
@@ -59,7 +59,7 @@ pub(super) struct Driver {
 struct Active {
     events: EventStream,
     /// The events from `done` on. They are sent once the agent is idle, so that a client that has
-    /// received them can rely on it.
+    /// received them can rely on that.
     last: Vec<Event>,
 }
 
@@ -100,8 +100,8 @@ impl Driver {
                 worked = self.output.work() => worked?,
                 received = self.input.next(), if reads => {
                     self.receive(received).await;
-                    // Most clients wait for each response. The responses of those that do not are
-                    // batched.
+                    // Most clients wait for each response. For those that do not, batch the
+                    // responses.
                     if !self.input.has_more() {
                         self.output.write_now()?;
                     }
@@ -125,7 +125,7 @@ impl Driver {
         self.active = None;
     }
 
-    /// Sends the remaining notes of extensions after they have ended.
+    /// Sends the remaining extension notes after the extensions have ended.
     pub(super) async fn finish(mut self) -> Result<(), OutputClosed> {
         while let Some(note) = self.notes.take() {
             self.note(note);
@@ -143,7 +143,7 @@ impl Driver {
         self.read_all && is_flushed && !self.is_busy() && self.requests.is_empty()
     }
 
-    /// Handles a signal, which has aborted the running job: no other job starts.
+    /// Handles a signal. The running job is already aborted, and no other job will start.
     fn end(&mut self) {
         self.read_all = true;
         self.ending.send_replace(true);
@@ -169,7 +169,7 @@ impl Driver {
         self.respond(id, command, Err(why.into()));
     }
 
-    /// Queues a job. It is answered when it starts.
+    /// Queues a job. The response is sent when the job starts.
     fn queue(&mut self, job: Job) {
         if let Err(job) = self.queue.push(job) {
             self.reject(job, "queue is full");
@@ -212,14 +212,14 @@ impl Driver {
         }
     }
 
-    /// Sends an event of the running job, and those that are already available after it.
+    /// Sends an event of the running job, and all later events that are already available.
     fn event(&mut self, event: Option<Event>) {
         let Some(active) = &mut self.active else {
             return;
         };
         let mut next = event;
         while let Some(event) = next {
-            // Notes that extensions have sent before it go first.
+            // Send the notes that extensions sent before this event.
             while !self.output.is_full()
                 && let Some(note) = self.notes.take()
             {

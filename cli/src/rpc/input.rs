@@ -30,7 +30,7 @@ impl CommandReader {
         Self(LineReader::new(Stdin::new(), limits::RPC_LINE_BYTES))
     }
 
-    /// Reports whether buffered input has not been returned yet.
+    /// Reports whether there is buffered input that has not been returned yet.
     pub(super) fn has_more(&self) -> bool {
         self.0.has_more()
     }

@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use zot_host::Prompt;
 use zot_protocol::{RequestId, rpc};
 
-/// Limits of the queue: jobs, and bytes. A single line may have 16 MiB.
+/// Limits of the queue, in jobs and in bytes. A single line can be up to 16 MiB long.
 const MAX_JOBS: usize = 1_000;
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 

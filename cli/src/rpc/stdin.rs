@@ -22,7 +22,8 @@ const CHUNK: usize = 16 * 1024;
 pub(super) struct Stdin {
     /// `None` for a regular file, which is always readable.
     watched: Option<AsyncFd<OwnedFd>>,
-    /// Whether nothing has been read yet. Input that is already there need not be announced first.
+    /// Whether nothing has been read yet. The first read does not wait for a readiness event if
+    /// input is already available.
     fresh: bool,
 }
 
@@ -64,7 +65,7 @@ impl AsyncRead for Stdin {
                 }
                 NonblockingRead::Unknown if is_ready(stdin.get_ref(), PollFlags::IN | CLOSED) => {}
                 // Readiness stays set after a hang-up. Another writer may open the pipe again, but
-                // the first end of input counts.
+                // the first end of input is final.
                 NonblockingRead::Nothing if guard.ready().is_read_closed() => {
                     return Poll::Ready(Ok(()));
                 }
@@ -82,7 +83,7 @@ impl AsyncRead for Stdin {
     }
 }
 
-/// Reads available bytes, and reports whether those were all.
+/// Reads available bytes, and reports whether it has read all of them.
 fn read(stdin: &impl AsFd, buffer: &mut ReadBuf<'_>) -> io::Result<bool> {
     let wanted = buffer.remaining().min(CHUNK);
     let space = buffer.initialize_unfilled_to(wanted);

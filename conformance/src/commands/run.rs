@@ -63,7 +63,8 @@ pub(super) fn baseline(file: &Path, args: &args::Run) -> anyhow::Result<ExitCode
     let text = Baseline::text_of(&report);
     let count = text.lines().filter(|line| !line.starts_with('#')).count();
     fs::write(file, text).with_context(|| format!("cannot write `{}`", file.display()))?;
-    println!("{count} known failures in {}", file.display());
+    let s = if count == 1 { "" } else { "s" };
+    println!("{count} known failure{s} in {}", file.display());
     Ok(ExitCode::SUCCESS)
 }
 

@@ -42,7 +42,7 @@ fn a_known_failure_is_ignored_until_it_passes() {
     let write = [&["baseline", list, dir][..], &quick].concat();
     let (code, text) = code_and_text(&crate::support::conform(&write));
     assert_eq!(code, Some(0), "{text}");
-    assert!(text.starts_with("1 known failures in "), "{text}");
+    assert!(text.starts_with("1 known failure in "), "{text}");
     let written = fs::read_to_string(list).expect("the list");
     assert!(written.contains("\nCMD-01  # one response"), "{written}");
 

@@ -1,4 +1,4 @@
-//! A bounded queue of notes from extensions, for modes without a screen.
+//! A bounded queue of notes from extensions, for headless modes.
 
 use std::collections::VecDeque;
 
@@ -51,7 +51,7 @@ impl NoteQueue {
             return note;
         }
         let dropped = std::mem::take(&mut queue.dropped);
-        let message = format!("dropped {dropped} notes from extensions because they came too fast");
+        let message = format!("dropped {dropped} notes from extensions because they arrived too fast");
         Some(QueuedNote::Notice(NoteLevel::Warn, message))
     }
 

@@ -20,7 +20,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Delay before we show that we are waiting for input.
 const NOTICE_DELAY: Duration = Duration::from_millis(500);
 
-/// Returns the words of the command line, followed by the piped input.
+/// Returns the prompt: the words from the command line, followed by the piped input.
 pub(crate) fn read(words: &[String]) -> anyhow::Result<String> {
     let given = words.join(" ");
     let piped = if is_piped() { piped()? } else { String::new() };
@@ -64,12 +64,12 @@ fn piped() -> anyhow::Result<String> {
     drop(done);
     if bytes.len() as u64 > MAX_BYTES {
         bail!(
-            "standard input is larger than 16 MiB\nhint: name the file in the prompt, and the model reads it in parts"
+            "standard input is larger than 16 MiB\nhint: mention the file in the prompt, so that the model can read it in parts"
         );
     }
     String::from_utf8(bytes).map_err(|_| {
         anyhow::anyhow!(
-            "standard input is not valid UTF-8\nhint: name the file in the prompt instead"
+            "standard input is not valid UTF-8\nhint: mention the file in the prompt instead"
         )
     })
 }

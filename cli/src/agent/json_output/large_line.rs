@@ -1,4 +1,5 @@
-//! A large line, serialised piece by piece, so that its JSON is never in memory as a whole.
+//! A large line, serialised piece by piece, so that its whole JSON is never in memory at the same
+//! time.
 
 use std::io::{self, BufWriter, Write};
 
@@ -8,7 +9,7 @@ use tokio::sync::mpsc;
 use crate::clean;
 
 const PIECE: usize = 64 * 1024;
-/// Number of pieces serialised ahead.
+/// Maximum number of pieces that are serialised before they are needed.
 const CAPACITY: usize = 2;
 
 #[derive(Debug)]
@@ -19,7 +20,7 @@ impl LargeLine {
         let (to, pieces) = mpsc::channel(CAPACITY);
         tokio::task::spawn_blocking(move || {
             let mut to = BufWriter::with_capacity(PIECE, PieceSender(to));
-            // Fails when the receiver is dropped; then nobody needs the rest.
+            // This fails if the receiver is dropped, and the rest is then no longer needed.
             let _ = clean::write_json(&mut to, &line)
                 .map_err(io::Error::from)
                 .and_then(|()| to.write_all(b"\n"))
@@ -50,7 +51,7 @@ impl Write for PieceSender {
     }
 }
 
-/// A writer that fails beyond a number of bytes.
+/// A writer that fails when a maximum number of bytes is exceeded.
 pub(super) struct Bounded<'v> {
     pub(super) to: &'v mut Vec<u8>,
     pub(super) left: usize,

@@ -34,14 +34,14 @@ pub(super) fn run(context: &Context, which: &Which) -> anyhow::Result<()> {
     };
     owner
         .adopt(home, &name)
-        .with_context(|| format!("cannot change the owner of the data of `{name}`"))?;
+        .with_context(|| format!("cannot change the owner of the data for `{name}`"))?;
     output::line(format_args!(
         "✓ `{}` now belongs to {owner}\n  previous owner: {other}",
         escape::path(&path)
     ))
 }
 
-/// Resolves a path to an extension that is not installed, as `--ext` accepts it.
+/// Resolves a path to an extension that is not installed, such as one loaded with `--ext`.
 fn directory(cwd: &Path, given: &str) -> Option<std::path::PathBuf> {
     let dir = cwd.join(given).canonicalize().ok()?;
     let is_installed = |store: std::path::PathBuf| {

@@ -20,7 +20,7 @@ pub(super) fn run(context: &Context, args: &Doctor) -> anyhow::Result<()> {
     if let Some(name) = &args.name
         && !selected.contains(&true)
     {
-        // Fails, and lists the installed extensions.
+        // This fails with an error that suggests a similar name.
         return installed::find(all, name, None).map(drop);
     }
     let mut selected = selected.into_iter();

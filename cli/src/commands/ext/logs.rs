@@ -49,7 +49,7 @@ pub(super) fn run(context: &Context, args: &Logs) -> anyhow::Result<()> {
     }
 }
 
-/// Prints new lines until the user interrupts it or the reader closes the pipe.
+/// Prints new lines until the user presses Ctrl-C or the reader closes the pipe.
 fn follow(mut follower: Follower, mut printer: Printer, path: &Path) -> anyhow::Result<()> {
     while interrupt::check().is_ok() && wait_while_open() {
         let more = follower
@@ -84,7 +84,7 @@ struct Printer {
 }
 
 impl Printer {
-    /// Returns `false` if the reader has closed the pipe.
+    /// Prints the complete lines. Returns `false` if the reader has closed the pipe.
     fn print(&mut self, text: &[u8]) -> anyhow::Result<bool> {
         self.partial.extend_from_slice(text);
         let Some(end) = self.partial.iter().rposition(|&byte| byte == b'\n') else {
@@ -95,7 +95,7 @@ impl Printer {
         output::write(&clean::text(&String::from_utf8_lossy(&lines)))
     }
 
-    /// Prints a last line that has no newline.
+    /// Prints the last line if it has no newline.
     fn finish(mut self) -> anyhow::Result<()> {
         if !self.partial.is_empty() {
             self.print(b"\n")?;

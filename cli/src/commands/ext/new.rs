@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context, args: &New) -> anyhow::Result<()> {
     }
     if *lang == Language::Rust && sdk.is_none() {
         output::note(
-            "! depends on the published `zot-sdk`; until it is released, use --sdk PATH with the directory of the crate",
+            "! the extension depends on the published `zot-sdk` crate; until that is released, pass the crate's directory with --sdk PATH",
         );
     }
     Ok(())

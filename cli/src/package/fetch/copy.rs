@@ -109,7 +109,7 @@ fn kind(folder: &OwnedFd, name: &CStr, path: &str) -> anyhow::Result<EntryKind<S
     }
 }
 
-/// Copies a scanned file, if it has not changed since the scan.
+/// Copies a scanned file. Fails if it has changed since the scan.
 pub(super) fn write(
     root: &Path,
     (path, kind): (&str, &EntryKind<Stamp>),

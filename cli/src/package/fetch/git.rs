@@ -38,14 +38,14 @@ pub(super) fn fetch(
         Some(path) => local::fetch(&path, wanted.as_deref()),
         None => Session::open(url, &place, shared)?.fetch(wanted.as_deref()),
     })
-    // An abandoned thread may still write there.
+    // Ignore errors: an abandoned thread may still be writing there.
     .inspect_err(|_| drop(fs::remove_dir_all(own)))
 }
 
 /// Asks a server for the commit of a ref, without fetching it. Returns `None` if only a fetch can
 /// tell.
 pub(crate) fn newest(url: &GitUrl, wanted: Option<&str>) -> anyhow::Result<Option<String>> {
-    // Owned here and not by the thread, which may be abandoned.
+    // The directory is owned here and not by the thread, because the thread may be abandoned.
     let own = remote::refuses_redirects(url)
         .then(tempfile::tempdir)
         .transpose()?;

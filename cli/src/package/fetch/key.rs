@@ -6,7 +6,7 @@ use git2::{Cred, CredentialType, Error, ErrorClass, ErrorCode};
 
 use super::super::url::{GitUrl, Scheme};
 
-/// Tries each method once, so that a server cannot ask for ever.
+/// Tries each method once, so that a server cannot keep asking forever.
 #[derive(Debug)]
 pub(super) struct GitCredentials {
     scheme: Scheme,
@@ -19,12 +19,12 @@ pub(super) struct GitCredentials {
 impl GitCredentials {
     pub(super) fn of(url: &GitUrl) -> Self {
         let ssh = env::home_dir().map(|home| home.join(".ssh"));
-        // The last one is tried first.
+        // The last file in this list is tried first.
         let files = ["id_rsa", "id_ecdsa", "id_ed25519"]
             .into_iter()
             .filter_map(|name| Some(ssh.as_ref()?.join(name)))
             .filter(|path| path.is_file());
-        // A token is often given as the user, without a password.
+        // A token is often passed as the user name, without a password.
         let password = url
             .password
             .clone()

@@ -1,8 +1,8 @@
 //! Reads a repository on this disk in place.
 //!
 //! libgit2's local transport copies the whole history through memory, one complete object at a
-//! time, and a repository of 4 MB can hold a file of 4 GiB. This module copies nothing and checks
-//! the size in an object's header before reading it.
+//! time, and a 4 MB repository can contain a 4 GiB file. This module copies nothing and checks the
+//! size in an object's header before reading it.
 
 use std::path::{Path, PathBuf};
 

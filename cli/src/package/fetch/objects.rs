@@ -19,8 +19,8 @@ use crate::interrupt;
 const EXECUTABLE: i32 = 0o100_755;
 const LINK: i32 = 0o120_000;
 const SUBMODULE: i32 = 0o160_000;
-/// The maximum size of a commit, a tag or a directory. A directory of this size has more files
-/// than a package may have.
+/// The maximum size of a commit, a tag or a directory. A directory of this size has more files than
+/// a package is allowed to have.
 const MAX_OBJECT_BYTES: usize = 8 * 1024 * 1024;
 /// The maximum length of a symlink's target.
 const MAX_LINK_BYTES: usize = 4096;
@@ -82,7 +82,7 @@ struct Walk<'r> {
 }
 
 impl Walk<'_> {
-    /// Refuses a directory that must have too many files, without reading it.
+    /// Refuses a directory whose size implies too many files, without reading it.
     fn check_entries(&self, tree: Oid) -> Result<(), ContentsError> {
         match self.odb.read_header(tree) {
             Ok((bytes, _)) if bytes > MAX_OBJECT_BYTES => Err(ContentsError::TooMany),

@@ -1,10 +1,10 @@
-//! How much of a fetch is done.
+//! The progress of a fetch.
 
 use std::fmt;
 
 use crate::output;
 
-/// How much of a pack was received.
+/// How much of a pack has been received.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Transfer {
     pub(super) objects: usize,

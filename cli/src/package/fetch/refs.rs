@@ -21,8 +21,7 @@ pub(crate) struct Found {
     /// Its short name; `None` for a detached `HEAD`.
     pub(crate) name: Option<String>,
     pub(super) want: Want,
-    /// The commit, if the server's list says it. Not every server lists the commit of an annotated
-    /// tag.
+    /// The commit, if the server lists it. Not every server lists the commit of an annotated tag.
     pub(crate) commit: Option<Oid>,
     /// A note about another ref with the same name.
     pub(crate) note: Option<String>,
@@ -49,9 +48,9 @@ pub(super) enum RefError {
     Ambiguous(String),
 }
 
-/// The minimum length of an abbreviated commit in git.
+/// The minimum length of an abbreviated commit ID in git.
 const MIN_DIGITS: usize = 4;
-/// The length that git itself uses for abbreviated commits.
+/// The length that git itself uses for abbreviated commit IDs.
 const SHORT_DIGITS: usize = 7;
 
 pub(super) fn find(heads: &[Head], wanted: Option<&str>) -> Result<Found, RefError> {

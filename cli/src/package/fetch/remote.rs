@@ -32,10 +32,10 @@ use super::{
 };
 
 /// The memory limit during a fetch, in bytes. libgit2 resolves deltas in memory, and a delta of a
-/// few bytes can expand to gigabytes; with the limit, that fails. It is enough for the largest file
-/// of a package and its delta base.
+/// few bytes can expand to gigabytes; with the limit, such a fetch fails. The limit leaves room for
+/// the largest file that a package can contain and its delta base.
 const MAX_MEMORY: u64 = 768 * 1024 * 1024;
-/// How long a server may be silent.
+/// How long to wait for a server that sends nothing, in milliseconds.
 const TIMEOUT_MS: i32 = 30_000;
 /// The limit for one commit: its files and directories, the commit, and its tags.
 const SHALLOW_OBJECTS: usize = MAX_ENTRIES + 16;
@@ -85,7 +85,7 @@ pub(super) struct Shared {
     pub(super) cancelled: AtomicBool,
 }
 
-/// A fetched commit. Its `Display` output says what it is and how it was fetched.
+/// A fetched commit. Its `Display` output describes what it is and how it was fetched.
 #[derive(Debug)]
 pub(super) struct FetchedCommit {
     /// The repository that holds the objects.
@@ -147,9 +147,10 @@ pub(super) fn refuses_redirects(url: &GitUrl) -> bool {
     url.scheme == Scheme::Http || url.password.is_some() || url.user.is_some()
 }
 
-/// Resolves the ref to its current commit, if the server's list of refs says it.
+/// Resolves the ref to its current commit, if the server lists it.
 ///
-/// A URL that [`refuses_redirects`] needs its own repository, because that is where the setting is.
+/// If [`refuses_redirects`] is true for the URL, `own` must be the path for a new repository,
+/// because redirects can only be disabled in the configuration of a repository.
 pub(super) fn newest(
     url: &GitUrl,
     wanted: Option<&str>,
@@ -211,7 +212,7 @@ impl<'s> Session<'s> {
                 Err(FetchError::Git(message)) if message.contains("shallow") => {
                     why_full = Some("the server does not support shallow fetches");
                 }
-                // Servers report a commit that they refuse to send in different ways.
+                // Servers differ in how they report that they refuse to send a commit.
                 Err(FetchError::Git(_)) if matches!(found.want, Want::Commit(_)) => {
                     why_full = Some("the server does not send commits that no ref points to");
                 }
@@ -229,7 +230,7 @@ impl<'s> Session<'s> {
                 (Want::Ref(_), Some(one)) => vec![one.as_str()],
                 _ => all.to_vec(),
             };
-            // Use a new connection: the first one may have stopped in any state.
+            // Use a new connection: the first one may be in an unknown state.
             self.download(&mut self.remote()?, &specs, Depth::All)?;
         }
         let commit = commit_of(&self.own, &found, wanted)?;

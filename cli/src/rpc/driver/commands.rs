@@ -21,7 +21,7 @@ use super::{
 const BUSY: &str = "agent is busy";
 
 impl Driver {
-    /// Runs a command and responds; a command that takes time is answered later.
+    /// Runs a command and responds to it. If the command takes time, the response is sent later.
     pub(super) async fn command(&mut self, command: Command) {
         let name = command.name().to_owned();
         match command {
@@ -111,7 +111,7 @@ impl Driver {
             Ok(images) => images,
             Err(why) => return self.refuse(id, "prompt", why),
         };
-        // Models reject an empty message, and then every later request of the conversation.
+        // Models reject an empty message, and then every later request that includes it.
         if message.trim().is_empty() && images.is_empty() {
             return self.refuse(id, "prompt", "/message: must not be blank without images");
         }

@@ -63,7 +63,7 @@ impl Driver {
         });
     }
 
-    /// Reloads all extensions. Prompts wait meanwhile.
+    /// Reloads all extensions. Prompts wait until it is done.
     pub(super) fn reload_extensions(&mut self, id: Option<RequestId>) {
         self.reloading = true;
         let runtime = self.runtime.clone();

@@ -71,7 +71,7 @@ fn untrusted(search: &Search) -> Vec<UntrustedExtension> {
         let permissions: Vec<String> = permission_summary::lines(manifest)
             .into_iter()
             .map(|(kind, what)| match kind {
-                "rights" => what,
+                "access" => what,
                 kind => format!("{kind} {what}"),
             })
             .collect();

@@ -50,7 +50,7 @@ fn a_huge_file_is_refused_over_every_transport_without_using_much_memory() {
         let args = ["ext", "install", &url, "--yes"];
         let (ran, peak) = memory::peak(&world, ADDRESS_SPACE, &args);
         assert_eq!(ran.code, Some(1), "{url} {ran:#?}");
-        let why = "package is larger than 256 MiB (`zeros` has 300 MiB)";
+        let why = "package is larger than 256 MiB (`zeros` is 300 MiB)";
         assert!(ran.err.contains(why), "{url} {ran:#?}");
         assert!(peak < base + GROWTH, "{url}: {peak}, baseline {base}");
     }

@@ -155,7 +155,7 @@ fn packages_that_are_too_deep_or_too_large_are_refused() {
         fs::write(deep.join("file"), "").unwrap();
     });
     refused_with(
-        "package is larger than 256 MiB (`big` has 300 MiB)",
+        "package is larger than 256 MiB (`big` is 300 MiB)",
         false,
         |dir| {
             // A sparse file: it takes no space here, but its copy would.

@@ -31,7 +31,8 @@ pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> Stri
         Some(columns) => text::fit(text, u16::try_from(columns).unwrap_or(u16::MAX)),
         None => text.to_owned(),
     };
-    // If a source is too long for its column, give each its own line: it ends with the commit.
+    // If a source is too long for its column, show each source on its own line. Truncating a source
+    // would remove the commit at its end.
     let in_column = columns.is_none_or(|columns| {
         let mut lines = rows.iter().map(|row| line(row, &widths));
         lines.all(|line| text::width(&line) <= columns)
@@ -112,8 +113,8 @@ fn details(it: &Installed, home: &Home) -> Vec<String> {
     if let Some(manifest) = manifest {
         let report = PermissionReport::of(manifest, Support::probe());
         details.push(match &report.declared {
-            Some(_) => format!("rights: {}", escape::text(&report.to_string())),
-            None => "rights: unrestricted (declares no permissions)".to_owned(),
+            Some(_) => format!("access: {}", escape::text(&report.to_string())),
+            None => "access: unrestricted (declares no permissions)".to_owned(),
         });
     }
     if let Some((path, owner)) = it.separate_data(home) {
