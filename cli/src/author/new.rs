@@ -128,7 +128,9 @@ fn path_dependency(sdk: &Path, cwd: &Path) -> anyhow::Result<String> {
 fn write(dir: &Path, name: &str, files: &[(String, String)]) -> anyhow::Result<()> {
     match fs::create_dir(dir) {
         Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            bail!("`{name}` already exists\nhint: choose another name, or move the existing directory")
+            bail!(
+                "`{name}` already exists\nhint: choose another name, or move the existing directory"
+            )
         }
         made => made.with_context(|| format!("cannot create `{}`", escape::path(dir)))?,
     }

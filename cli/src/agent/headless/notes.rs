@@ -51,7 +51,8 @@ impl NoteQueue {
             return note;
         }
         let dropped = std::mem::take(&mut queue.dropped);
-        let message = format!("dropped {dropped} notes from extensions because they arrived too fast");
+        let message =
+            format!("dropped {dropped} notes from extensions because they arrived too fast");
         Some(QueuedNote::Notice(NoteLevel::Warn, message))
     }
 
