@@ -62,7 +62,11 @@ fn stored_outputs_of_a_session_are_limited() {
         .map(|path| fs::metadata(path).expect("failed to read metadata").len())
         .sum();
     assert!(size <= 64 << 20, "{size}");
-    assert!(ran.out.contains("deleted to make room"), "{}", ran.out);
+    assert!(
+        ran.out.contains("of this session to make room"),
+        "{}",
+        ran.out
+    );
 }
 
 #[test]
