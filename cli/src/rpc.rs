@@ -38,7 +38,7 @@ pub(crate) async fn drive(start: Start) -> anyhow::Result<()> {
             Admission::Granted(hello) => Some(hello),
             Admission::Refused(response) => {
                 output.push(response);
-                // The client may be gone already.
+                // Ignore errors: the client may already have exited.
                 let _ = output.finish().await;
                 return Err(Exit(1).into());
             }

@@ -35,7 +35,7 @@ pub(crate) fn config(cwd: &Path, home: &Home, launches: &[Launch]) -> HostConfig
         tools: tool::NAMES.map(str::to_owned).to_vec(),
     };
     config.secrets = credentials::variables().map(str::to_owned).collect();
-    // Ignores configuration errors; other code reports them.
+    // Ignore configuration errors; other code reports them.
     config.settings = Settings::load_quietly(home).extensions;
     let hello = launches.iter().map(|launch| {
         let ms = launch.manifest.timeouts.and_then(|it| it.hello_ms);

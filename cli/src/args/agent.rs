@@ -37,7 +37,7 @@ pub(crate) struct Flags {
     /// provider that has an API key.
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub(crate) provider: Option<String>,
-    /// The model to use, under the name that the provider gives it.
+    /// The model to use, as named by the provider.
     #[arg(short, long, value_name = "NAME", help_heading = "Model")]
     pub(crate) model: Option<String>,
     /// The API key. Prefer an environment variable or `zot auth set`: other users on this machine

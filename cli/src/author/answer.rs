@@ -99,7 +99,7 @@ fn decoded_len(data: &str) -> u64 {
     (data.len() / 4 * 3).saturating_sub(padding) as u64
 }
 
-/// Prints text with exactly one newline at its end.
+/// Prints text, with exactly one newline at the end.
 fn block(text: &str) -> anyhow::Result<()> {
     if text.is_empty() || text.ends_with('\n') {
         output::print(text)

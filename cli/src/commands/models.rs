@@ -50,7 +50,7 @@ pub(super) fn run(flags: &Flags) -> anyhow::Result<()> {
     output::print(&text)
 }
 
-/// Formats a token count the way people write it, such as `200k`.
+/// Formats a token count in its usual short form, such as `200k`.
 fn thousands(tokens: u64) -> String {
     match tokens {
         1_000_000.. if tokens.is_multiple_of(1_000_000) => format!("{}M", tokens / 1_000_000),

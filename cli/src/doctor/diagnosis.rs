@@ -45,7 +45,7 @@ pub(crate) struct Diagnosis {
     pub(crate) version: Option<String>,
     pub(crate) scope: String,
     pub(crate) dir: PathBuf,
-    /// `ready`, `failed`, `late`, or why it was not started.
+    /// `ready`, `failed`, `late`, or the reason why it was not started.
     pub(crate) state: &'static str,
     pub(crate) times: Times,
     /// What it registered; `None` if it did not become ready.

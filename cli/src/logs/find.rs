@@ -35,7 +35,7 @@ pub(crate) fn find(name: &str, cwd: &Path, home: &Home) -> anyhow::Result<PathBu
     )
 }
 
-/// The names of extensions that have a log, installed or not.
+/// Returns the names of all extensions that have a log, installed or not.
 pub(crate) fn names(home: &Home) -> Vec<String> {
     let Ok(entries) = fs::read_dir(home.logs()) else {
         return Vec::new();

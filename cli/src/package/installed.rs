@@ -68,7 +68,7 @@ impl LoadState {
         }
     }
 
-    /// Why it is not started, unless the user disabled it.
+    /// The reason why it is not started. `None` if it is enabled, or if the user disabled it.
     pub(crate) fn reason(&self) -> Option<&str> {
         match self {
             Self::Enabled | Self::Disabled => None,

@@ -1,4 +1,4 @@
-//! Removes an extension, and its data if the user asks for that.
+//! Removes an extension, and its data if the user asks for it.
 
 use std::{
     fs, io,

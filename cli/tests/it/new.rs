@@ -196,7 +196,7 @@ fn invalid_arguments_are_refused_and_nothing_is_written() {
 fn rust_without_sdk_path_depends_on_a_published_version() {
     let world = World::new();
     let ran = world.ext(&["new", "published", "--lang", "rust"]);
-    assert!(ran.err.contains("use --sdk PATH"), "{}", ran.err);
+    assert!(ran.err.contains("with --sdk PATH"), "{}", ran.err);
     let manifest =
         fs::read_to_string(world.work().join("published/Cargo.toml")).expect("failed to read");
     let version = env!("CARGO_PKG_VERSION");

@@ -88,7 +88,7 @@ pub(super) struct Shared {
 /// A fetched commit. Its `Display` output describes what it is and how it was fetched.
 #[derive(Debug)]
 pub(super) struct FetchedCommit {
-    /// The repository that holds the objects.
+    /// The repository that contains the objects.
     pub(super) repository: PathBuf,
     pub(super) found: Found,
     pub(super) commit: Oid,
