@@ -29,7 +29,8 @@ pub(crate) fn text(text: &str) -> String {
             '\n' | '\t' => clean.push(char),
             '\x1b' => match chars.next_if(|next| !matches!(next, '\n' | '\x1b')) {
                 Some('[') => skip_control_sequence(&mut chars),
-                // A control string, such as a window title or clipboard contents.
+                // A control string (OSC, DCS, SOS, PM or APC), such as a window title or clipboard
+                // contents.
                 Some(']' | 'P' | 'X' | '^' | '_') => skip_string(&mut chars),
                 Some(' '..='/') => skip_intermediates(&mut chars),
                 _ => {}
@@ -77,7 +78,7 @@ pub(crate) fn line(line: &str) -> String {
 
 type Chars<'c> = std::iter::Peekable<std::str::Chars<'c>>;
 
-/// Skips a control sequence up to its final byte, or to the end of the line.
+/// Skips a control sequence (CSI) up to its final byte, or to the end of the line.
 fn skip_control_sequence(chars: &mut Chars<'_>) {
     while let Some(char) = chars.next_if(|char| (' '..='~').contains(char)) {
         if ('@'..='~').contains(&char) {
@@ -130,8 +131,8 @@ pub(crate) fn pretty_json(value: &serde_json::Value) -> String {
     escape_json(&format!("{value:#}")).into_owned()
 }
 
-/// Escapes characters in JSON that a terminal would act on or not show. The value stays the same.
-/// Newlines are kept: in JSON they are only layout.
+/// Escapes the characters in JSON that a terminal would interpret or not display. The value stays
+/// the same. Newlines are kept: in JSON they are only layout.
 fn escape_json(json: &str) -> Cow<'_, str> {
     let is_unsafe = |char: char| char != '\n' && is_unsafe_in_terminal(char);
     // Fast path: nearly all JSON is plain ASCII.

@@ -1,15 +1,15 @@
-//! Returns freed memory to the system, so that a burst of large frames does not leave a
-//! long-running process large.
+//! Returns freed memory to the system, so that a burst of large frames does not permanently enlarge
+//! a long-running process.
 //!
-//! glibc keeps freed memory. It returns large blocks immediately if the mmap threshold is fixed.
+//! glibc keeps freed memory. It returns large blocks immediately if `M_MMAP_THRESHOLD` is fixed.
 //! Small blocks, such as those of a frame with many values, need an explicit `malloc_trim`. A
 //! background thread calls it shortly after activity, and never while the program is idle.
 
 use tokio::runtime::Builder;
 
 /// Makes glibc return blocks of 256 KiB and more as soon as they are freed. By default, glibc
-/// raises that threshold to the largest block it has seen, up to 32 MiB. Must be called before
-/// any thread starts.
+/// raises that threshold to the size of the largest block freed so far, up to 32 MiB. Must be
+/// called before any thread starts.
 pub(crate) fn return_large_blocks() {
     #[cfg(all(target_os = "linux", target_env = "gnu"))]
     // SAFETY: no other thread is running yet.

@@ -1,4 +1,5 @@
-//! Measures the agent: the loop for one turn, and the path from a provider's socket to a pipe.
+//! Measures the agent: the latency of one turn, and the throughput from a provider's socket to a
+//! pipe.
 //!
 //! `cargo bench -p zot-cli --bench agent`.
 
@@ -51,7 +52,7 @@ fn main() {
     );
 }
 
-/// Measures the microseconds from a prompt to its `done` event, in a stored conversation.
+/// Measures the time in microseconds from a prompt to its `done` event, in a stored session.
 fn turn() -> f64 {
     let folder = tempfile::tempdir().expect("create a directory");
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -80,7 +81,8 @@ fn turn() -> f64 {
     })
 }
 
-/// Measures the rate from the server's first byte to the last delta in the pipe.
+/// Measures the throughput in deltas per second, from the server's first byte to the last delta in
+/// the pipe.
 fn deltas_per_second() -> f64 {
     let folder = tempfile::tempdir().expect("create a directory");
     let (stream, (starting, began)) = (stream(), mpsc::channel());

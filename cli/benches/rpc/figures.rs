@@ -43,7 +43,7 @@ pub(crate) fn versions(bench: &Bench) -> Vec<Round> {
     (0..bench.rounds).map(round).collect()
 }
 
-/// Measures how long a process that does nothing takes.
+/// Measures how long it takes to run a process that does nothing, as the baseline.
 fn bare_start() -> f64 {
     started(Command::new(this()).arg("--nothing"))
 }
@@ -55,7 +55,7 @@ fn started(command: &mut Command) -> f64 {
     start.elapsed().as_secs_f64()
 }
 
-/// Measures the memory of `zot rpc`, and of an echo process as the baseline, in bytes.
+/// Measures the memory use of `zot rpc`, and of an echo process as the baseline, in bytes.
 pub(crate) fn memory(bench: &Bench) -> Vec<Round> {
     let zot = ready(bench);
     let mut echo = Driven::start(Command::new(this()).arg("--echo"));

@@ -1,4 +1,4 @@
-//! Measures `zot rpc` with ten extensions installed: its start and its memory.
+//! Measures `zot rpc` with ten extensions installed: its startup time and its memory use.
 //!
 //! Rounds of zot and of the baseline are interleaved. The baseline and the extensions are this same
 //! binary, started with a flag.

@@ -1,5 +1,5 @@
-//! Measures interactive mode in a real terminal: startup, streaming text, and typing during a
-//! flood.
+//! Measures interactive mode in a real terminal: startup time, streaming throughput, and typing
+//! latency during a flood of output.
 //!
 //! `cargo bench -p zot-cli --bench tui` prints each figure with its goal. An argument selects rows:
 //! `cargo bench -p zot-cli --bench tui -- paint`. The benchmark shares the terminal driver with the

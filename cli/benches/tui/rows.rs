@@ -24,7 +24,7 @@ pub(crate) struct Row {
     goal: f64,
     unit: &'static str,
     measure: fn() -> f64,
-    /// The number of rounds is divided by this, for slow measurements.
+    /// Divides the number of rounds, to keep slow measurements short.
     divisor: usize,
 }
 
@@ -97,7 +97,7 @@ fn ms(time: Duration) -> f64 {
     time.as_secs_f64() * 1e3
 }
 
-/// Waits until the text has been written, and returns the time at which it was.
+/// Waits until the output contains the text, and returns the time at which it was found.
 fn until(screen: &Screen, text: &str) -> Instant {
     let start = Instant::now();
     loop {

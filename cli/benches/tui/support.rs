@@ -1,4 +1,4 @@
-//! A separate home directory, as in the tests.
+//! An isolated home directory, as in the tests.
 
 #[path = "../../tests/it/support/svg.rs"]
 pub(crate) mod svg;

@@ -1,4 +1,5 @@
-//! Writes lines of JSON to standard output. If the reader stops reading, only the sender waits.
+//! Writes lines of JSON to standard output without blocking the runtime. If the reader stops
+//! reading, only senders wait (back-pressure).
 
 mod large_line;
 

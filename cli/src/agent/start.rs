@@ -134,8 +134,8 @@ fn confirms(flags: &Flags, settings: &Settings, mode: Mode) -> anyhow::Result<bo
         )
         .into());
     }
-    // An invalid config.json must not stop a script, because there is nobody to ask. Its tools are
-    // jailed instead.
+    // If config.json is invalid, `confirm` counts as set. That must not make a script fail, so its
+    // tools are jailed instead.
     if configured && !settings.is_broken() {
         return Err(Usage::new(
             "config.json asks to confirm each tool call, which requires interactive mode\nhint: pass --yolo to run tools without asking, or --no-tools",
@@ -171,7 +171,7 @@ fn wanted(flags: &Flags) -> anyhow::Result<Wanted> {
     })
 }
 
-/// Turns errors about flags into usage errors.
+/// Converts errors about flags to usage errors.
 fn usage_error(error: ResolveError) -> anyhow::Error {
     match error {
         ResolveError::Provider(_) | ResolveError::BaseUrl(_) | ResolveError::Flag { .. } => {

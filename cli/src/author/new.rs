@@ -12,7 +12,7 @@ use zot_protocol::is_builtin_command;
 pub(crate) use super::template::Language;
 use crate::args::New;
 
-/// The maximum length of a tool name that all providers accept.
+/// The maximum tool name length that all providers accept.
 const MAX_TOOL_NAME: usize = 64;
 /// The suffix of the new extension's tool name; the tool counts words.
 const TOOL_SUFFIX: &str = "_words";
@@ -22,9 +22,9 @@ const TOOL_SUFFIX: &str = "_words";
 pub(crate) struct Created {
     /// The files, relative to the extension's directory.
     pub(crate) files: Vec<String>,
-    /// The name of its command.
+    /// The name of the extension's command.
     pub(crate) command: String,
-    /// Programs that it needs but that are not on the `PATH`, and where to get them.
+    /// Programs that the extension needs but that are not on the `PATH`, and where to get them.
     pub(crate) missing: Vec<(&'static str, &'static str)>,
 }
 

@@ -130,7 +130,7 @@ fn not_started(name: &str, why: &str, mark: Mark, log: &Path) -> String {
 }
 
 /// Returns the error for a name that the extension has not registered. The hint lists the
-/// registered names, or says that the name belongs to a tool instead of a command, or the reverse.
+/// registered names, or says that a tool name was passed as a command, or the reverse.
 fn not_registered(host: &Host, extension: &str, ask: &OneRequest) -> anyhow::Error {
     let registry = host.registry();
     let (kind, slash, name, names, other) = match ask {

@@ -19,10 +19,10 @@ pub(super) struct Clock {
 /// How long an extension took to start.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct Times {
-    /// The time until it sent `hello`; `None` if it sent none.
+    /// The time until the extension sent `hello`; `None` if it sent none.
     pub(crate) hello: Option<Duration>,
-    /// The time until it sent `ready`. `None` if it sent none; the host then assumes readiness
-    /// after a timeout.
+    /// The time until the extension sent `ready`. `None` if it sent none; the host then assumes
+    /// readiness after a timeout.
     pub(crate) ready: Option<Duration>,
 }
 

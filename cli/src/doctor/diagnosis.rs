@@ -10,10 +10,10 @@ use super::clock::Times;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Verdict {
     Healthy,
-    /// It works, but there are warnings.
+    /// The extension works, but there are warnings.
     Warning,
     Broken,
-    /// It was deliberately not started, for example because it is disabled.
+    /// The extension was deliberately not started, for example because it is disabled.
     NotStarted,
 }
 
@@ -45,24 +45,24 @@ pub(crate) struct Diagnosis {
     pub(crate) version: Option<String>,
     pub(crate) scope: String,
     pub(crate) dir: PathBuf,
-    /// `ready`, `failed`, `late`, or the reason why it was not started.
+    /// `ready`, `failed`, `late`, or the reason why the extension was not started.
     pub(crate) state: &'static str,
     pub(crate) times: Times,
-    /// What it registered; `None` if it did not become ready.
+    /// What the extension registered; `None` if it did not become ready.
     pub(crate) registers: Option<LastKnown>,
     /// Names that are already taken: `command` or `tool`, the name, and its owner (`None` for zot).
     pub(crate) shadowed: Vec<(&'static str, String, Option<String>)>,
     pub(crate) permissions: Option<PermissionReport>,
-    /// Whether its files differ from what was installed; `None` if unknown.
+    /// Whether the extension's files differ from what was installed; `None` if unknown.
     pub(crate) changed: Option<bool>,
     pub(crate) log: PathBuf,
-    /// Why it was not started.
+    /// Why the extension was not started.
     pub(crate) aside: Option<String>,
-    /// The reasons why it does not work.
+    /// The reasons why the extension does not work.
     pub(crate) problems: Vec<Problem>,
-    /// Problems that do not stop it from working.
+    /// Problems that do not stop the extension from working.
     pub(crate) warnings: Vec<String>,
-    /// The end of its standard error, if it failed.
+    /// The end of the extension's standard error, if it failed.
     pub(crate) stderr: Vec<String>,
 }
 

@@ -42,7 +42,7 @@ const REPORTED_ELSEWHERE: [&str; 6] = [
     "was shut down",
 ];
 
-/// What is known about an extension that was started.
+/// The data collected about an extension that was started.
 struct Started {
     info: ExtensionInfo,
     permissions: PermissionReport,

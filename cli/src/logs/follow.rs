@@ -39,8 +39,8 @@ impl Follower {
     /// Returns the bytes that were appended since the last call.
     pub(crate) fn more(&mut self) -> io::Result<Vec<u8>> {
         let mut text = Vec::new();
-        // Check this before reading: if the file is renamed later, the next call reads the rest of
-        // it.
+        // Check this before reading: if the file is renamed afterwards, the next call reads the
+        // rest of it.
         let there = Identity::at(&self.path);
         let mut read = None;
         if let Some(file) = &mut self.current {
@@ -53,8 +53,8 @@ impl Follower {
         // After a rotation, the file does not exist until the first line is written.
         let new = file::open(&self.path)?;
         let older = file::open(&file::older(&self.path))?;
-        // The rotated file is opened last. After a rotation in between, it is therefore the same
-        // file as `new`, which is in `known`.
+        // `older` was opened after `new`. If the log was rotated in between, `older` is therefore
+        // the same file as `new`, which is in `known`.
         if let Some(mut between) = older {
             let mut known = vec![];
             for file in [&self.current, &new, &self.older].into_iter().flatten() {

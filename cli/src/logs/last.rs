@@ -16,7 +16,8 @@ const MAX_BYTES: u64 = 4 << 20;
 
 /// Returns the last `count` lines and a follower for later ones, or `None` if there is no log.
 pub(crate) fn last(path: &Path, count: usize) -> io::Result<Option<(Vec<u8>, Follower)>> {
-    // A rotation between the two calls could repeat or lose lines, so retry.
+    // Retry if the log is rotated while the two files are opened, because lines could then be
+    // repeated or lost.
     loop {
         let before = Identity::at(path);
         let older = file::open(&file::older(path))?;

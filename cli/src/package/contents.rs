@@ -134,7 +134,7 @@ impl<O> Contents<O> {
         Ok(())
     }
 
-    /// Does the checks that need the whole package: no link leads out of it, and it has a manifest.
+    /// Runs the checks that need the whole package: no link leads out of it, and it has a manifest.
     pub(crate) fn check(&self) -> Result<(), ContentsError> {
         for (path, kind) in &self.entries {
             if let EntryKind::Link(_) = kind {

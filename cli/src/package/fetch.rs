@@ -29,7 +29,7 @@ use crate::{interrupt, output};
 #[derive(Debug)]
 pub(crate) struct Fetched {
     pub(crate) source: LockedSource,
-    /// How it was fetched, such as `tag v1 (0123456789ab), shallow: 1 commit`.
+    /// How the package was fetched, such as `tag v1 (0123456789ab), shallow: 1 commit`.
     pub(crate) how: String,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,

@@ -22,7 +22,7 @@ use crate::{interrupt, output};
 pub(crate) struct Guard {
     path: PathBuf,
     _file: File,
-    // Dropped after the lock file has been removed, when the directory may be empty.
+    // Dropped last: the directory can only be empty once the lock file has been removed.
     _made: CreatedDirs,
 }
 
@@ -64,8 +64,8 @@ impl Guard {
                         .with_context(|| format!("cannot lock `{}`", escape::path(&path)));
                 }
             }
-            // If the previous owner has removed this file, other processes would lock a new one, so
-            // retry.
+            // If the previous owner has removed this file, other processes would create and lock a
+            // new one, so retry.
             if !is_at(&file, &path) {
                 continue;
             }
@@ -107,7 +107,7 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Returns `, pid 123`, if the file contains a pid.
+/// Returns `, pid 123`, or nothing if the file contains no PID.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();
     let read = file.take(32).read_to_string(&mut text);

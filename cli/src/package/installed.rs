@@ -37,7 +37,7 @@ pub(crate) struct Installed {
     /// `None` if the manifest is missing or invalid.
     pub(crate) manifest: Option<Manifest>,
     pub(crate) state: LoadState,
-    /// The lock file entry; `None` if it was not installed by `zot ext install`.
+    /// The lock file entry; `None` if the extension was not installed by `zot ext install`.
     pub(crate) entry: Option<Entry>,
     /// The digest budget that all extensions of the project share.
     budget: Rc<RefCell<DigestBudget>>,
@@ -48,11 +48,11 @@ pub(crate) struct Installed {
 pub(crate) enum LoadState {
     Enabled,
     Disabled,
-    /// It is shadowed by another extension with the same name.
+    /// Shadowed by another extension with the same name.
     Shadowed(String),
-    /// It comes from the project, and the user has not approved it.
+    /// From the project, and not approved by the user.
     Untrusted(String),
-    /// Its manifest is invalid.
+    /// The manifest is invalid.
     Broken(String),
 }
 
@@ -68,7 +68,8 @@ impl LoadState {
         }
     }
 
-    /// The reason why it is not started. `None` if it is enabled, or if the user disabled it.
+    /// The reason why the extension is not started. `None` if it is enabled, or if the user
+    /// disabled it.
     pub(crate) fn reason(&self) -> Option<&str> {
         match self {
             Self::Enabled | Self::Disabled => None,
@@ -78,14 +79,14 @@ impl LoadState {
 }
 
 impl Installed {
-    /// The name from its manifest, or its directory's name if there is none.
+    /// The name from the manifest, or the directory's name if there is no valid manifest.
     pub(crate) fn name(&self) -> &str {
         self.manifest
             .as_ref()
             .map_or(&self.dir_name, |manifest| &manifest.name)
     }
 
-    /// Whether it differs from what zot last wrote; `None` if it has no lock file entry.
+    /// Whether the files differ from what zot last wrote; `None` if there is no lock file entry.
     pub(crate) fn is_changed(&self) -> Option<bool> {
         let entry = self.entry.as_ref()?;
         let digest = match self.store.scope {
@@ -101,7 +102,7 @@ impl Installed {
         fs::read_link(&self.dir).ok()
     }
 
-    /// The owner of its data.
+    /// The owner of the extension's data.
     pub(crate) fn data_owner(&self, home: &Home) -> DataOwner {
         DataOwner::of(self.store.scope, &self.dir, home)
     }
@@ -116,7 +117,7 @@ impl Installed {
         Some((data.path, data.apart_from?))
     }
 
-    /// What it registered when it last ran.
+    /// What the extension registered when it last ran.
     pub(crate) fn last_known(&self, home: &Home) -> Option<LastKnown> {
         let manifest = self.manifest.as_ref()?;
         LastKnown::read(&home.last_known_of(&manifest.name))

@@ -67,7 +67,7 @@ impl Journal {
             }
             Self::Edit { name, mut entry } => {
                 let dir = store.extensions().join(&name);
-                // The edit may or may not have happened; the digest is right in both cases.
+                // The edit may or may not have happened; a new digest is correct in both cases.
                 if let Ok(digest) = discover::digest(&dir)
                     && let Ok((manifest, _)) =
                         discover::read_manifest(&dir.join(discover::MANIFEST))

@@ -29,7 +29,7 @@ pub(crate) struct LockFile {
 /// An installed extension.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Entry {
-    /// The version in its manifest. Absent if it had none.
+    /// The version in the manifest. Absent if the manifest has none.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub(crate) version: Option<String>,
     pub(crate) source: LockedSource,
@@ -52,7 +52,7 @@ pub(crate) enum LockedSource {
         /// The ref that the user asked for. If absent, the repository's `HEAD` was installed.
         #[serde(rename = "ref", default, skip_serializing_if = "Option::is_none")]
         wanted: Option<String>,
-        /// The kind of that ref.
+        /// The kind of the requested ref.
         ref_kind: RefKind,
         commit: String,
     },

@@ -10,7 +10,7 @@ use super::url::{GitUrl, UrlError};
 /// Where a package comes from.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Source {
-    /// A canonical path to a directory.
+    /// The canonical path of a directory.
     Path(PathBuf),
     /// A repository and a ref; without a ref, its `HEAD`.
     Git { url: GitUrl, wanted: Option<String> },

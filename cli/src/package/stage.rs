@@ -110,7 +110,8 @@ fn recover(store: &Store) -> anyhow::Result<()> {
     })
 }
 
-/// Does the second rename of a swap that needed two, if only the first one was done.
+/// Finishes a two-step swap that was killed after its first rename. Restores the previous tree if
+/// the new one is missing.
 fn complete_swap(store: &Store, name: &str, inode: u64) -> anyhow::Result<()> {
     let target = store.extensions().join(name);
     let (new, old) = (store.staging().join("new"), store.staging().join("old"));

@@ -134,8 +134,8 @@ fn create_missing(path: &Path, made: &mut CreatedDirs) -> Result<(), (PathBuf, i
     Ok(())
 }
 
-/// Reports whether the error is due to another process that removed a directory at the same time,
-/// because its own installation failed.
+/// Reports whether the error is a race with another process, which removed a directory because its
+/// own installation failed.
 fn is_contended(path: &Path, error: &io::Error) -> bool {
     match error.kind() {
         io::ErrorKind::NotFound => true,

@@ -79,11 +79,13 @@ pub(crate) fn take_out(stage: &Stage<'_>, name: &str) -> anyhow::Result<()> {
 /// Where the previous tree was moved.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moved {
-    /// There was none.
+    /// There was no previous tree.
     Nothing,
-    /// It is where the new tree was.
+    /// The previous tree was exchanged with the new one (`RENAME_EXCHANGE`), and is now in the
+    /// staging directory.
     ToTree,
-    /// It was set aside, because this file system cannot exchange two names.
+    /// The previous tree was renamed first, because this file system does not support
+    /// `RENAME_EXCHANGE`.
     ToOld,
 }
 
@@ -96,8 +98,8 @@ fn exchange(tree: &Path, target: &Path, old: &Path) -> io::Result<Moved> {
     }
 }
 
-/// Replaces `target` with two renames. Between them, `target` does not exist. If the run is killed
-/// then, the journal lets the next run finish the swap.
+/// Replaces `target` with two renames. `target` does not exist between them. If the run is killed
+/// at that point, the journal lets the next run finish the swap.
 fn in_two_steps(tree: &Path, target: &Path, old: &Path) -> io::Result<Moved> {
     let moved = match fs::rename(target, old) {
         Ok(()) => Moved::ToOld,

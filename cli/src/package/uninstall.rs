@@ -14,11 +14,11 @@ use crate::logs;
 /// What happened to the extension's data.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) enum Data {
-    /// It had none.
+    /// The extension had no data.
     None,
-    /// It was kept.
+    /// The data was kept.
     Kept(PathBuf),
-    /// It was deleted.
+    /// The data was deleted.
     Purged,
 }
 
@@ -29,7 +29,8 @@ pub(crate) fn remove(
     home: &Home,
     purge: bool,
 ) -> anyhow::Result<Data> {
-    // Determined before the lock file entry with its source is removed.
+    // Determine the owner first: it depends on the source in the lock file entry, which is removed
+    // below.
     let owner = it.data_owner(home);
     let data = owner.data_dir(home, it.name()).path;
     let guard = Guard::take(&it.store)?;
@@ -41,10 +42,10 @@ pub(crate) fn remove(
         .iter()
         .any(|other| other.dir != it.dir && other.name() == name);
     if !is_shared {
-        // It describes an extension that no longer exists.
+        // The file describes an extension that no longer exists.
         let _ = fs::remove_file(home.last_known_of(name));
     }
-    // An empty directory was created for it but never used.
+    // Remove the data directory if it is empty, which means that it was never used.
     let _ = fs::remove_dir(&data);
     let mut kept = Some(data).filter(|data| fs::symlink_metadata(data).is_ok());
     let mut deleted = false;

@@ -31,7 +31,7 @@ pub(crate) enum UpdateStatus {
         /// The tag, if the ref is one: tags are not supposed to move.
         moved_tag: Option<String>,
     },
-    /// It cannot be updated, for this reason.
+    /// Not updatable, for this reason.
     NotUpdatable(String),
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn update(it: &Installed, cwd: &Path, args: &Update) -> anyhow::Resul
     for note in fetched.notes {
         output::note(format_args!("! {note}"));
     }
-    // An unreadable manifest granted no permissions.
+    // Treat an unreadable manifest as one without any permissions.
     let nothing = Permissions::default();
     let before = match &it.manifest {
         Some(before) => before.permissions.as_ref(),

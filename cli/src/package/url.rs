@@ -395,7 +395,7 @@ mod tests {
         #[test]
         fn a_password_never_leaks(
             scheme in "https?|ssh|git",
-            // Only characters that the rest of the URL does not contain.
+            // Use only characters that cannot occur in the rest of the URL.
             password in "[A-Z0-9:@%!$]{1,20}",
             host in "[a-z]{1,9}(:[1-9]{1,4})?",
             end in "/[a-z]{1,9}|/|| x|/\\\\",

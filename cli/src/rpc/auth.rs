@@ -54,7 +54,7 @@ impl RpcToken {
         Admission::Refused(Response::new(id, command, Err(REFUSED.to_owned())))
     }
 
-    /// Compares in time that depends only on the length of `given`.
+    /// Compares in constant time: the duration depends only on the length of `given`.
     fn matches(&self, given: &str) -> bool {
         let expected = self.0.iter().copied().cycle();
         let differing = given

@@ -58,8 +58,8 @@ pub(super) struct Driver {
 /// A running prompt or compaction.
 struct Active {
     events: EventStream,
-    /// The events from `done` on. They are sent once the agent is idle, so that a client that has
-    /// received them can rely on that.
+    /// `done` and all later events. They are held back until the agent is idle, so that a client
+    /// that has received them can rely on it being idle.
     last: Vec<Event>,
 }
 
@@ -119,8 +119,8 @@ impl Driver {
         }
     }
 
-    /// Drops the running job's events. The output is closed, and the job would wait for us to read
-    /// them.
+    /// Drops the running job's events, because the output is closed. Otherwise, the job would wait
+    /// for us to read them.
     pub(super) fn stop_listening(&mut self) {
         self.active = None;
     }
@@ -235,7 +235,8 @@ impl Driver {
             }
             match active.events.ready() {
                 Some(event) => next = Some(event),
-                // The next call finds out whether there are more.
+                // No event is available yet. The next call handles the next one, or the end of the
+                // job.
                 None => return,
             }
         }

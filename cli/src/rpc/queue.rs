@@ -20,7 +20,7 @@ pub(super) enum Job {
 }
 
 impl Job {
-    /// Returns the name of the command that queued it.
+    /// Returns the name of the command that queued the job.
     pub(super) fn command(&self) -> &'static str {
         match self {
             Self::Prompt(..) => "prompt",
@@ -29,7 +29,7 @@ impl Job {
         }
     }
 
-    /// Returns the ID of that command.
+    /// Returns the ID of the command that queued the job.
     pub(super) fn into_id(self) -> Option<RequestId> {
         let (Self::Prompt(id, _) | Self::Compact(id) | Self::Command(id, ..)) = self;
         id

@@ -59,7 +59,8 @@ impl AsyncRead for Stdin {
             let space = buffer.initialize_unfilled_to(wanted);
             match read_nonblocking(stdin.get_ref(), space) {
                 NonblockingRead::Read(count) => {
-                    // Keep the readiness: the client has often sent the next command by now.
+                    // Do not clear the readiness: the client has often sent the next command by
+                    // now.
                     buffer.advance(count);
                     return Poll::Ready(Ok(()));
                 }
@@ -83,7 +84,7 @@ impl AsyncRead for Stdin {
     }
 }
 
-/// Reads available bytes, and reports whether it has read all of them.
+/// Reads available bytes, and reports whether all of them were read.
 fn read(stdin: &impl AsFd, buffer: &mut ReadBuf<'_>) -> io::Result<bool> {
     let wanted = buffer.remaining().min(CHUNK);
     let space = buffer.initialize_unfilled_to(wanted);

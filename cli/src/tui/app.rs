@@ -294,8 +294,8 @@ impl App {
     fn input(&mut self, input: Input) {
         match input {
             Input::Key(key) => {
-                // Used by the test that a panic restores the terminal. Compiled only into debug
-                // builds.
+                // Used by a test that checks that a panic restores the terminal. Compiled only into
+                // debug builds.
                 #[cfg(debug_assertions)]
                 assert!(
                     std::env::var_os("ZOT_TEST_PANIC").is_none(),

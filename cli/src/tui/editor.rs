@@ -47,7 +47,8 @@ pub(crate) struct Editor {
     pub(crate) history: History,
 }
 
-/// The layout as last drawn. Up and down move by its rows, and scrolling starts from its position.
+/// The layout of the last frame. Up and down move by its rows, and scrolling starts from its
+/// position.
 #[derive(Debug, Clone, Copy, Default)]
 struct Drawn {
     width: u16,

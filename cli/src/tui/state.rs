@@ -234,7 +234,7 @@ pub(crate) struct UntrustedExtension {
     pub(crate) dir: PathBuf,
     /// The extension's command line.
     pub(crate) command: String,
-    /// The extension's permissions, in one line.
+    /// The extension's permissions, on one line.
     pub(crate) permissions: String,
     /// Why the user must decide about the extension.
     pub(crate) why: String,

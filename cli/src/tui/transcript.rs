@@ -24,8 +24,8 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
     let from = first_shown(&messages);
     let mut items = Vec::new();
     if !messages.is_empty() {
-        // Wait until the extensions have started, because those that intercept answers must filter
-        // them again.
+        // Wait until the extensions have started, because interceptors must filter the stored
+        // answers again.
         runtime.started().await;
     }
     let mut calls = Vec::new();

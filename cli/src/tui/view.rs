@@ -48,7 +48,7 @@ pub(crate) fn finished(state: &mut State) -> Vec<Line<'static>> {
     lines
 }
 
-/// Draws the live area below the scrollback. It is at most as high as the terminal.
+/// Draws the live area below the scrollback. It is never taller than the terminal.
 pub(crate) fn live(state: &State) -> Buffer {
     let size = state.size;
     let (bottom, cursor) = bottom(state);

@@ -22,7 +22,7 @@ use ratatui::text::{Line, Span};
 
 use super::{text, theme::Theme};
 
-/// Returns the range of rows to show of a long list. It includes the selected row.
+/// Returns the range of rows to show from a long list. It includes the selected row.
 pub(crate) fn window(at: usize, count: usize, room: usize) -> std::ops::Range<usize> {
     let room = room.min(count);
     let start = at.saturating_sub(room / 2).min(count - room);

@@ -13,7 +13,7 @@ use crate::support::examples::workspace as root;
 
 /// A Markdown document.
 struct Page {
-    /// Its path relative to the repository root, such as `docs/packages.md`.
+    /// The page's path relative to the repository root, such as `docs/packages.md`.
     name: String,
     text: String,
 }

@@ -292,7 +292,8 @@ fn ctrl_c_cancels_the_call_and_leaves_no_process() {
     assert!(!extension.exists(), "{}", extension.display());
 }
 
-/// Even a process that has left its parent and session and cleared its environment is killed.
+/// Even a daemon is killed: a process that has left its parent and session and cleared its
+/// environment.
 #[test]
 fn daemons_are_killed_when_the_call_ends() {
     let world = world();

@@ -85,7 +85,7 @@ impl World {
             .current_dir(self.work())
             .stdin(Stdio::null());
         // A shell starts background jobs with SIGINT ignored, and shell scripts cannot reset that.
-        // SAFETY: between fork and exec, this only resets a signal handler.
+        // SAFETY: the closure only calls `signal`, which is async-signal-safe.
         unsafe {
             command.pre_exec(|| {
                 libc::signal(libc::SIGINT, libc::SIG_DFL);

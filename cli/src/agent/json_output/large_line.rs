@@ -1,5 +1,4 @@
-//! A large line, serialised piece by piece, so that its whole JSON is never in memory at the same
-//! time.
+//! A large line, serialised piece by piece, so that its complete JSON is never in memory at once.
 
 use std::io::{self, BufWriter, Write};
 

@@ -28,7 +28,7 @@ pub(super) fn run(context: &Context, args: &Update) -> anyhow::Result<()> {
     each(&all, "updated", |it| update::update(it, cwd, args))
 }
 
-/// Runs `act` on each extension. Continues after a failure, and fails at the end.
+/// Runs `act` on each extension. Continues after a failure, and returns an error at the end.
 pub(super) fn each(
     all: &[Installed],
     done: &str,

@@ -42,8 +42,8 @@ pub(super) fn fetch(
     .inspect_err(|_| drop(fs::remove_dir_all(own)))
 }
 
-/// Asks a server for the commit of a ref, without fetching it. Returns `None` if only a fetch can
-/// tell.
+/// Asks a server for the commit of a ref, without fetching it. Returns `None` if the server does
+/// not list the commit.
 pub(crate) fn newest(url: &GitUrl, wanted: Option<&str>) -> anyhow::Result<Option<String>> {
     // The directory is owned here and not by the thread, because the thread may be abandoned.
     let own = remote::refuses_redirects(url)

@@ -18,7 +18,7 @@ pub(super) struct Head {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Found {
     pub(crate) kind: RefKind,
-    /// Its short name; `None` for a detached `HEAD`.
+    /// The ref's short name; `None` for a detached `HEAD`.
     pub(crate) name: Option<String>,
     pub(super) want: Want,
     /// The commit, if the server lists it. Not every server lists the commit of an annotated tag.

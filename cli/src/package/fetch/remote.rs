@@ -37,9 +37,10 @@ use super::{
 const MAX_MEMORY: u64 = 768 * 1024 * 1024;
 /// How long to wait for a server that sends nothing, in milliseconds.
 const TIMEOUT_MS: i32 = 30_000;
-/// The limit for one commit: its files and directories, the commit, and its tags.
+/// The maximum number of objects for one commit: its files and directories, the commit, and its
+/// tags.
 const SHALLOW_OBJECTS: usize = MAX_ENTRIES + 16;
-/// The limits for a whole history, which can be larger than a single version.
+/// The limits for a complete history, which can be larger than a single version.
 const HISTORY_OBJECTS: usize = 1_000_000;
 const HISTORY_BYTES: u64 = 1024 * 1024 * 1024;
 
@@ -92,7 +93,7 @@ pub(super) struct FetchedCommit {
     pub(super) repository: PathBuf,
     pub(super) found: Found,
     pub(super) commit: Oid,
-    /// How it was fetched, in words.
+    /// A description of how the commit was fetched.
     pub(super) how: String,
 }
 
@@ -130,7 +131,7 @@ pub(super) fn set_up() {
             current: Some(limit.current.map_or(max, |current| current.min(max))),
             ..limit
         };
-        // Not every system supports this limit.
+        // Ignore the error: not every system supports this limit.
         let _ = setrlimit(Resource::Data, limit);
         // SAFETY: as above.
         let set = unsafe {

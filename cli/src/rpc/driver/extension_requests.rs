@@ -131,7 +131,7 @@ async fn ask(
     )
 }
 
-/// Returns the action with its field, or the extension's error.
+/// Returns the action and the field that belongs to it, or the extension's error.
 fn data_of(response: CommandResponse) -> Result<Box<RunCommandData>, String> {
     let CommandResponse {
         action,

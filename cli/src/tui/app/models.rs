@@ -142,7 +142,7 @@ pub(super) async fn login(
     let result = match options.resolve_wanted(&wanted) {
         Ok(resolved) => {
             let model = resolved.model.clone();
-            // A running turn uses the same provider until it ends, so wait for its end.
+            // A running turn must keep its provider, so wait until the turn ends.
             runtime.idle().await;
             match runtime.set_provider(resolved).await {
                 Ok(()) => EffectResult::Model(Box::new(model)),

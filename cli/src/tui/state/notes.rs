@@ -10,7 +10,7 @@ pub(crate) struct Note {
     /// The extension, or `None` for the host itself.
     pub(crate) extension: Option<String>,
     pub(crate) level: NoteLevel,
-    /// The message in one line, sanitised.
+    /// The sanitised message, on one line.
     pub(crate) message: String,
 }
 

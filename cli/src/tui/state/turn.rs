@@ -8,7 +8,7 @@ use crate::tui::text::Stream;
 
 /// Number of progress lines shown per tool call.
 const MAX_PROGRESS_LINES: usize = 3;
-/// Maximum number of bytes to store of arguments that the model is still writing.
+/// Maximum number of bytes to keep from arguments that the model is still writing.
 const MAX_DRAFT_BYTES: usize = 4 * 1024;
 
 pub(crate) struct Turn {
@@ -76,7 +76,7 @@ impl Call {
         }
     }
 
-    /// Adds lines of progress.
+    /// Adds progress lines.
     pub(crate) fn add_progress(&mut self, text: &str) {
         for line in text.lines().filter(|line| !line.trim().is_empty()) {
             if self.progress.len() == MAX_PROGRESS_LINES {

@@ -17,7 +17,8 @@ impl ScreenRow {
     /// Overwrites the current screen row. The cursor must be in the first column.
     pub(super) fn write(&self, columns: u16, to: &mut String) {
         to.push_str(&self.text);
-        // After a full row, the cursor is still on the last character, which this would erase.
+        // After a full row, the cursor stays on the last character until the row wraps, so this
+        // sequence would erase that character.
         if self.width < columns {
             to.push_str("\x1b[K");
         }

@@ -21,9 +21,9 @@ pub(super) struct Keys {
 
 /// What the input starts with.
 enum First {
-    /// A key, or an unknown sequence, and its length.
+    /// A key, or `None` for an unknown sequence, and its length in bytes.
     Whole(Option<KeyEvent>, usize),
-    /// The start of a paste, and its length.
+    /// The marker that starts a paste, and its length in bytes.
     Paste(usize),
     /// Incomplete; more bytes are needed.
     Part,

@@ -13,7 +13,7 @@ use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetat
 
 /// Enables bracketed paste and hides the cursor.
 const ENTER: &str = "\x1b[?2004h\x1b[?25l";
-/// Undoes [`ENTER`] and everything that a frame can have enabled, and erases the live area, which
+/// Undoes [`ENTER`] and everything that a frame may have enabled, and erases the live area, which
 /// starts at the cursor.
 const LEAVE: &str = "\x1b[?7h\x1b[?2026l\x1b[0m\r\x1b[J\x1b[?2004l\x1b[?25h";
 

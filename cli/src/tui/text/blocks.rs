@@ -201,7 +201,7 @@ impl OpenItem {
             self.shift = self.marker.content - indent;
         }
         let is_within = indent + self.shift >= self.marker.content;
-        // A paragraph can continue on a line without the indent.
+        // A paragraph can continue on a line without the indent (a lazy continuation line).
         let goes_on = !self.gap
             && marker.is_none()
             && !ends_paragraph(line)

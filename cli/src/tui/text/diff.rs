@@ -80,7 +80,7 @@ impl DiffWriter<'_> {
     fn line(&mut self, line: &str) {
         if let Some(next) = Hunk::of(line).filter(|_| !self.hunk.is_open()) {
             self.flush();
-            // Mark the place of the lines omitted between two hunks.
+            // Mark where lines were omitted between two hunks.
             if self.hunk.has_started() {
                 let digits = self.digits;
                 self.lines.push(Line::from(Span::styled(
@@ -221,8 +221,8 @@ impl Hunk {
         (self.old, self.new) != (0, 0)
     }
 
-    /// Reports whether the hunk has more lines. Once it has none, a line is not part of it,
-    /// whatever character it starts with.
+    /// Reports whether the hunk has more lines. After its last line, no line belongs to the hunk,
+    /// whatever character the line starts with.
     fn is_open(self) -> bool {
         self.old_left + self.new_left > 0
     }

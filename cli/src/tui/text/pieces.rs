@@ -18,8 +18,8 @@ pub(super) const CODE_INDENT: &str = "  ";
 pub(super) struct Pieces {
     /// Whether anything has been drawn yet.
     has_content: bool,
-    /// Whether the last piece contained blank lines. If so, another blank line must show where it
-    /// ends.
+    /// Whether the last piece contained blank lines. If so, the next piece needs a blank line
+    /// before it to show where the last one ends.
     had_blank_lines: bool,
     /// The highlighter of the open code block.
     tokenizer: Tokenizer,

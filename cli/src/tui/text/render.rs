@@ -348,7 +348,7 @@ impl MarkdownWriter<'_> {
         self.words(&format!("{tick}{code}{tick}"), style);
     }
 
-    /// Handles a line break. It is preserved as written, which suits terminal output.
+    /// Handles a line break. Soft line breaks are kept too, which suits terminal output.
     fn line_break(&mut self) {
         if self.table.is_some() {
             self.spans.push(Span::raw(" "));

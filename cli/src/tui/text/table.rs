@@ -143,8 +143,8 @@ fn widths(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     if needed > room {
         return None;
     }
-    // Limit the widest columns to a common width, which includes the space that narrow columns do
-    // not need.
+    // Limit the widest columns to a common width, and divide the space that narrow columns do not
+    // need among them.
     let mut sorted = natural.to_vec();
     sorted.sort_unstable();
     let mut left = room;

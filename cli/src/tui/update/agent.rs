@@ -10,7 +10,7 @@ use crate::{
     },
 };
 
-/// Maximum number of bytes to show of a result.
+/// Maximum number of bytes of a result to show.
 const MAX_RESULT_BYTES: usize = 256 * 1024;
 
 /// Applies one event from the running prompt.

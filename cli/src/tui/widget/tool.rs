@@ -20,7 +20,7 @@ use crate::{
 const EDGE: &str = "  │ ";
 /// Maximum number of bytes of arguments in the summary line.
 const MAX_BYTES: usize = 1024;
-/// Maximum number of lines to show of an unfolded result.
+/// Maximum number of lines of an unfolded result to show.
 const MAX_UNFOLDED_LINES: usize = 2_000;
 
 /// Draws a call without a result: the model is still writing it, or it is queued or running.
@@ -169,7 +169,7 @@ fn diff_of(call: &FinishedCall) -> Option<&str> {
     (edited && call.status == ToolStatus::Completed && diff.starts_with("---")).then_some(diff)
 }
 
-/// Summarises the arguments in one line. For built-in tools, this is the main argument; for other
+/// Summarises the arguments on one line. For built-in tools, this is the main argument; for other
 /// tools, it is all arguments as JSON.
 pub(crate) fn summary(name: &str, args: &Object) -> String {
     let main = match name {

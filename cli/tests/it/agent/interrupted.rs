@@ -1,4 +1,4 @@
-//! Signals sent to zot, while idle and while busy.
+//! Signals sent to zot while it is idle and while it is busy.
 
 use std::{
     io::{BufRead, BufReader},

@@ -1,4 +1,4 @@
-//! After `kill -9` at any point of a turn, the session contains everything that was shown.
+//! After `kill -9` at any point in a turn, the session contains everything that was shown.
 
 use std::{
     io::{BufRead, BufReader},

@@ -1,4 +1,4 @@
-//! API keys and tokens appear nowhere but in the one request header they are for.
+//! API keys and tokens appear only in the one request header that they are meant for.
 
 use std::{fs, io::Write, path::PathBuf, process::Stdio};
 

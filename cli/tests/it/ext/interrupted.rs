@@ -100,8 +100,8 @@ fn an_interrupted_update_changes_nothing_or_completes() {
     let whole = start.elapsed();
     let new = home(&world);
     let (mut before, mut after) = (0, 0);
-    // Interrupt later each time until an update completes, then start over. This covers points in
-    // between, however busy the machine is.
+    // Interrupt later each time until an update completes, then start over. This covers many points
+    // of the update, however busy the machine is.
     let mut delay = Duration::ZERO;
     for _ in 0..20 {
         // Reinstall the old version.

@@ -212,8 +212,8 @@ fn a_killed_update_leaves_the_old_or_the_new_version() {
     let new = snapshot_if_exists(&target);
     assert_ne!(old, new);
     let (mut before, mut within, mut after) = (0, 0, 0);
-    // Kill later each time until an update completes, then start over. This covers many points in
-    // between, however busy the machine is.
+    // Kill later each time until an update completes, then start over. This covers many points of
+    // the update, however busy the machine is.
     let mut delay = Duration::ZERO;
     for step in 0..50 {
         copy(&kept, &home);

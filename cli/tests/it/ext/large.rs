@@ -10,7 +10,8 @@ use crate::support::{
     package::{self, Repository},
 };
 
-/// Exceeds the size limit for packages, but is small on disk and on the wire.
+/// The size of a file of zeros. It exceeds the size limit for packages, but compresses to almost
+/// nothing.
 const BLOB: u64 = 300 << 20;
 /// Memory allowed on top of what zot needs for a small package.
 const GROWTH: u64 = 64 << 20;

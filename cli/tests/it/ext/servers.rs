@@ -32,8 +32,8 @@ fn a_silent_server_times_out_after_30_seconds() {
     let before = snapshot::of(world.root());
     thread::scope(|scope| {
         for url in &urls {
-            // Use a separate home for each, because installs into the same home wait for each
-            // other.
+            // Use a separate home for each server, because installs into the same home wait for
+            // each other.
             scope.spawn(move || {
                 let world = World::new();
                 let start = Instant::now();

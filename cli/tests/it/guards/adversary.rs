@@ -1,8 +1,8 @@
 //! A hostile extension runs for a minute beside a guard, a redactor and a gate that fail closed,
 //! while a driver works as usual. After each step, every promise must still hold. In every other
-//! round the extension has all grants, so that its calls reach the guards.
+//! round, the extension has all grants, so that its calls reach the guards.
 //!
-//! `ZOT_TRICKS=late,flood` limits the extension to some of its tricks. In the first release `late`
+//! `ZOT_TRICKS=late,flood` limits the extension to some of its tricks. In the first release, `late`
 //! ran forbidden commands during shutdown, `flood` disconnected the guard, `call` ran commands
 //! without a grant, `heavy` took 214 MB, and any of them saw the secret in `tool_progress`.
 

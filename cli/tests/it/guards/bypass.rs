@@ -89,7 +89,7 @@ for frame in frames():
         break
 "#;
 
-/// The guard takes 10 ms per decision, and its policy allows calls it cannot decide on.
+/// The guard takes 10 ms per decision and fails open: a call that it cannot decide on is allowed.
 #[test]
 fn a_flood_of_calls_does_not_bypass_a_guard() {
     let world = World::new();

@@ -266,7 +266,7 @@ fn zot_answers_while_extensions_are_starting() {
     let gate = world.path("gate");
     slow(&world, &gate);
     let mut zot = start(&world);
-    // All of these are answered before the turn starts, because the turn waits for the extension.
+    // These are all answered before the turn starts, because the turn waits for the extension.
     zot.data(&json!({"id": "h", "type": "hello"}));
     zot.data(&json!({"id": "p", "type": "prompt", "message": "hello"}));
     let state = zot.data(&json!({"id": "s", "type": "get_state"}));

@@ -217,7 +217,7 @@ fn a_prompt_can_contain_images() {
     }
     let blank = zot.error(&json!({"id": "3", "type": "prompt", "message": " \n"}));
     assert_eq!(blank, "/message: must not be blank without images");
-    // None of these started a turn.
+    // None of these commands started a turn.
     assert_eq!(
         zot.data(&json!({"id": "s", "type": "get_state"}))["message_count"],
         2

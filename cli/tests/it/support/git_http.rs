@@ -15,11 +15,11 @@ use zot_test_support::http::{self, Request, Response};
 pub(crate) enum Behaviour {
     /// Serves the repositories below a directory.
     Serve(PathBuf),
-    /// Serves them slowly, in small chunks with pauses.
+    /// Serves the repositories slowly, in small chunks with pauses.
     ServeSlowly(PathBuf),
-    /// Serves them without advertising support for shallow clones.
+    /// Serves the repositories without advertising support for shallow clones.
     ServeWhole(PathBuf),
-    /// Serves them to clients with these credentials, in base64.
+    /// Serves the repositories to clients with these credentials, in base64.
     ServeTo(PathBuf, &'static str),
     /// Drops the connection in the middle of a pack.
     BreaksOff(PathBuf),

@@ -25,7 +25,8 @@ fn field(pid: u32, name: &str) -> u64 {
 }
 
 /// Runs `zot` with a limited address space, and returns its peak resident memory in bytes. Python
-/// starts it, because a process forked from the test binary would count the test's memory too.
+/// starts it, because the `ru_maxrss` of a process forked from the test binary would include the
+/// test's memory.
 pub(crate) fn peak(world: &World, address_space: u64, args: &[&str]) -> (RunOutput, u64) {
     const MEASURE: &str = "
 import resource, subprocess, sys

@@ -19,7 +19,7 @@ pub(crate) enum Traced {
 /// system call that changes files.
 pub(crate) fn kill_at(command: &mut Command, nth: usize) -> io::Result<Traced> {
     command.stdout(Stdio::null()).stderr(Stdio::null());
-    // SAFETY: one system call, which is safe between fork and exec.
+    // SAFETY: the closure only makes a system call, which is async-signal-safe.
     unsafe {
         command.pre_exec(|| {
             if libc::ptrace(libc::PTRACE_TRACEME, 0, 0, 0) < 0 {

@@ -38,7 +38,7 @@ fn notes_disappear_with_the_next_prompt_esc_and_clear() {
     screen.send("/unnote");
     screen.wait_without("taken back");
     screen.leave();
-    // None of them ends up in the scrollback.
+    // No notification ends up in the scrollback.
     assert!(!screen.all().contains("[puppet]"), "{}", screen.all());
 }
 

@@ -348,7 +348,7 @@ impl Screen {
         let start = Instant::now();
         loop {
             if let Some(status) = self.child.try_wait().expect("failed to wait") {
-                // Its last output may not have been read yet.
+                // The last output of `zot` may not have been read yet.
                 thread::sleep(Duration::from_millis(50));
                 return status.exit_code();
             }

@@ -48,7 +48,7 @@ fn resizing_while_text_streams_loses_nothing() {
         screen.resize(*columns, *rows);
     }
     screen.wait_for("word1999");
-    // A frame that was drawn while the window shrank may remain above the live area.
+    // A frame drawn while the window was shrinking may remain above the live area.
     screen.wait_until("idle", |text| {
         let live: Vec<&str> = text.lines().rev().take(5).collect();
         !live.join("\n").contains("esc to cancel")

@@ -31,7 +31,7 @@ fn redacted_text_is_never_shown() {
     screen.assert_never(SECRET);
     screen.assert_never("AKIA");
 
-    // The key stays hidden when the session is continued, although the session file contains the
+    // The key stays hidden when the session is continued, even though the session file contains the
     // original text.
     let mut screen = Screen::demo(&world, &["--continue"]);
     screen.wait_for("Use [redacted] for it.");

@@ -84,7 +84,7 @@ impl Ignored {
         let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
         let mut builder = GitignoreBuilder::new(folder);
         for line in text.lines().take(MAX_PATTERNS) {
-            // Invalid patterns are skipped, as git does.
+            // Skip invalid patterns, as git does.
             let _ = builder.add_line(None, line);
         }
         if let Ok(patterns) = builder.build()
