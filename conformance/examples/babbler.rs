@@ -1,8 +1,8 @@
 //! An extension that sends random nonsense, determined by a seed: `babbler SEED`.
 //!
-//! It can send all the correct frames. The seed determines how many of them are replaced by random
-//! bytes, random frames or mutated copies. `tests/it/fuzz.rs` runs it. It is written in Rust
-//! because the test starts it very often.
+//! It behaves like a correct extension, except that the seed determines how many of its frames are
+//! replaced by random bytes, random frames or mutated copies. `tests/it/fuzz.rs` runs it. It is
+//! written in Rust to start quickly, because the test starts it very often.
 
 use std::{
     io::{BufRead, Write, stdin, stdout},
@@ -51,7 +51,7 @@ const STRINGS: [&str; 10] = [
     "tool_call",
     "p1",
 ];
-/// Schemas for an additional tool. The last ones are invalid, or no value matches them.
+/// Schemas for an additional tool. The last ones are invalid or unsatisfiable.
 const SCHEMAS: [&str; 8] = [
     r#"{"type":"object"}"#,
     r#"{"type":"object","properties":{"a":{"type":"string","pattern":"^(x+y)*[0-9]{3,9}$"}},"required":["a"]}"#,

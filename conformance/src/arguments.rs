@@ -2,9 +2,9 @@
 //!
 //! The arguments come in the order in which they are worth trying: the schema's own examples, the
 //! smallest value, boundary values, random values from a seed, and hostile values. Each is
-//! validated against the schema as the host does it, and marked as valid or invalid. The generator
-//! is pure: it uses no clock and no files, so the same schema and seed produce the same arguments
-//! everywhere.
+//! validated against the schema the way the host does it, and marked as valid or invalid. The
+//! generator is pure: it uses no clock and no files, so the same schema and seed produce the same
+//! arguments everywhere.
 
 mod arrays;
 mod boundaries;
@@ -40,8 +40,8 @@ use self::{
 pub(crate) use boundaries::simplest;
 pub(crate) use smaller::smaller;
 
-/// Maximum size of generated arguments as compact JSON, which is the limit for the arguments of a
-/// `call_tool`.
+/// Maximum size of generated arguments as compact JSON. This is the protocol's limit for the
+/// arguments of a `call_tool`.
 pub(crate) const LARGEST: usize = zot_protocol::limits::CALL_TOOL_BYTES;
 /// Maximum length of a generated string, in characters. The strings are ASCII, so the arguments
 /// stay below [`LARGEST`].
@@ -159,7 +159,8 @@ impl Arguments {
         made
     }
 
-    /// Returns `count` different random valid arguments, or fewer if the schema allows fewer.
+    /// Returns `count` distinct sets of random valid arguments, or fewer if the schema allows
+    /// fewer.
     pub(crate) fn random(&self, seed: u64, count: usize) -> Vec<GeneratedArgs> {
         let deepest = self.minimal().map_or(0, |args| depth(&args)) + EXTRA_DEPTH;
         let mut rng = Rng::new(seed);

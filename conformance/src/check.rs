@@ -1,5 +1,5 @@
-//! A check: its rule, its texts, and the code that judges it. Each group of the catalogue has its
-//! own file.
+//! Defines a check: its rule, its texts, and the code that evaluates it. Each group of the
+//! catalogue has its own file.
 //!
 //! The survey and the sessions only collect observations; the checks evaluate them.
 
@@ -64,7 +64,7 @@ pub struct Check {
     pub level: Level,
     /// The lowest profile that runs the check.
     pub profile: Profile,
-    /// The rule, in one line.
+    /// The rule, on one line.
     pub title: &'static str,
     /// What the harness does.
     pub does: &'static str,
@@ -110,8 +110,8 @@ pub(crate) enum Run {
     Tried(Trial),
     /// Judged by sending requests, and by each frame of every session.
     TriedAndWatched(Trial, JudgeFrame),
-    /// Judged by whether the extension still works. Runs after the checks in [`REACHES`], which show
-    /// what it answers.
+    /// Judged by whether the extension still works. Runs after the checks in [`REACHES`], which
+    /// show which requests it answers.
     Probed(Trial),
     /// Like `Probed`, and judged by each frame of every session.
     ProbedAndWatched(Trial, JudgeFrame),

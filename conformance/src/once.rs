@@ -27,7 +27,8 @@ pub enum Ask {
     Intercept(String, Option<Object>),
 }
 
-/// Starts the extension, sends the request, and shuts it down. `observer` is called for every frame.
+/// Starts the extension, sends the request, and shuts the extension down. Calls `observer` for
+/// every frame.
 pub async fn once(
     target: &Target,
     ask: &Ask,

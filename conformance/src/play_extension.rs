@@ -62,7 +62,7 @@ struct ExtensionPlayer<'a, I, O, T> {
     bindings: Bindings,
 }
 
-/// `None` ends the transcript.
+/// `Some(())` continues with the next step; `None` ends the transcript.
 type GoesOn = Option<()>;
 
 impl<I, O, T> ExtensionPlayer<'_, I, O, T>

@@ -248,7 +248,7 @@ enum Sent {
     Frame(Option<(Reply, String)>),
 }
 
-/// Returns the values of environment variables with names that suggest a secret.
+/// Returns the values of environment variables whose names suggest a secret.
 fn secrets() -> impl Iterator<Item = String> {
     const WORDS: [&str; 5] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD"];
     std::env::vars_os().filter_map(|(name, value)| {

@@ -1,5 +1,5 @@
-//! Runs the checks, each after those it depends on. More of them run in parallel than there are
-//! cores, because most of them wait.
+//! Runs the checks, each after those it depends on. More checks run in parallel than there are
+//! cores, because they mostly wait for the extension.
 
 mod repeat;
 mod results;

@@ -36,7 +36,8 @@ use crate::{
 
 /// How long a write may stall before we report that the extension does not read stdin.
 const WRITE_STALL: Duration = Duration::from_secs(5);
-/// How long to wait for remaining output after an exit, or for the exit after the end of the output.
+/// How long to wait for remaining output after an exit, or for the exit after the end of the
+/// output.
 const LAST_LINES: Duration = Duration::from_secs(1);
 /// Maximum number of frames to store for shrinking a failure, and their maximum size.
 const SENT: usize = 100;
@@ -95,7 +96,7 @@ pub(crate) struct Start {
 }
 
 impl Start {
-    /// Starts each process as `zot` does, in new directories.
+    /// Creates options that start each process the way `zot` does, in new directories.
     pub(crate) fn new(
         scale: f64,
         startup: Option<Duration>,
@@ -136,7 +137,7 @@ pub(crate) struct Session {
     exchange: Exchange,
     minted: u64,
     scale: f64,
-    /// Whether `call_tool` is answered with an error, as by a host without tools.
+    /// Whether `call_tool` is answered with an error, as a host without tools does.
     answers_calls: bool,
     observer: Option<Observer>,
     sink: Sink,
@@ -202,7 +203,7 @@ impl Session {
         })
     }
 
-    /// Lets the caller answer `call_tool`.
+    /// Leaves `call_tool` frames for the caller to answer.
     pub(crate) fn leave_calls(&mut self) {
         self.answers_calls = false;
     }
@@ -227,7 +228,8 @@ impl Session {
         duration.mul_f64(self.scale)
     }
 
-    /// Returns a new request id. All ids have the same length, so that frames look the same in every run.
+    /// Returns a new request id. All ids have the same length, so that frames look the same in
+    /// every run.
     pub(crate) fn new_id(&mut self) -> String {
         self.minted += 1;
         format!("c{:06x}-{}", self.process.id(), self.minted)
@@ -477,7 +479,7 @@ impl Session {
         self.process.exited()
     }
 
-    /// The processes that it started and that are still running.
+    /// The descendants of the extension process that are still running.
     pub(crate) async fn descendants(&self) -> Vec<zot_process::Descendant> {
         self.process.descendants().await
     }
@@ -541,12 +543,12 @@ pub(crate) fn cut(line: &str) -> &str {
     &line[..line.floor_char_boundary(SHOWN_BYTES)]
 }
 
-/// Opens a handle on the process, so that a reused pid is never signalled.
+/// Opens a pidfd for the process, so that a signal never reaches a reused PID.
 #[cfg(target_os = "linux")]
 fn handle_of(process: &Process) -> Option<rustix::fd::OwnedFd> {
     use rustix::process::{Pid, PidfdFlags, pidfd_open};
     let pid = Pid::from_raw(i32::try_from(process.id()).ok()?)?;
     let handle = pidfd_open(pid, PidfdFlags::empty()).ok()?;
-    // If the process is still running now, the handle refers to it.
+    // If the process is still running now, the pidfd refers to it.
     process.exited().is_none().then_some(handle)
 }

@@ -7,7 +7,8 @@ use zot_conform::{Options, Selection};
 
 use crate::args::{self, Timing};
 
-/// Default number of parallel checks. It may exceed the number of cores, because most checks wait.
+/// Default number of parallel checks. It may exceed the number of cores, because checks mostly wait
+/// for the extension.
 pub(crate) const JOBS: usize = 12;
 
 /// The options of a run.

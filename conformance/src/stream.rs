@@ -26,7 +26,7 @@ pub enum StreamFinding {
     Refused {
         /// The line number, from 1.
         line: usize,
-        /// The reason, in one line.
+        /// The reason, on one line.
         why: String,
     },
     /// The frame has a type that this version does not know; readers ignore it.

@@ -96,7 +96,8 @@ pub(crate) async fn survey(target: &Target, how: &Start, sink: &Sink) -> Survey 
     survey
 }
 
-/// Starts the extension and observes it until it is ready. Returns the session unless the start failed.
+/// Starts the extension and observes it until it is ready. Returns the session unless the start
+/// failed.
 pub(crate) async fn meet(target: &Target, how: &Start, sink: &Sink) -> (Survey, Option<Session>) {
     let mut survey = Survey {
         manifest_name: target.name().map(str::to_owned),
@@ -210,7 +211,8 @@ async fn wait_for(
     }
 }
 
-/// Finds out with a second process what triggers `hello`: a frame from the host, or the end of stdin.
+/// Starts a second process to find out what triggers `hello`: a frame from the host, or the end of
+/// stdin.
 async fn what_makes_it_speak(target: &Target, how: &Start) -> Option<Finding> {
     let hello = |received: &ReceivedLine| received.is("hello");
     let mut session = Session::start(target, how, Sink::default()).await.ok()?;

@@ -123,7 +123,8 @@ impl Target {
             .map(|manifest| manifest.name.as_str())
     }
 
-    /// The language it is written in, guessed from its command line: `python`, `node`, `bash`, `go` …
+    /// The language of the extension, guessed from its command line: `python`, `node`, `bash`,
+    /// `go` …
     pub fn language(&self) -> &str {
         let words = std::iter::once(self.program.to_string_lossy().into_owned())
             .chain(self.args.iter().cloned());
@@ -199,7 +200,8 @@ fn read(file: &Path) -> io::Result<Vec<u8>> {
     fs::read(file)
 }
 
-/// Parses a manifest. Errors are reported in this order: missing fields, wrong types, an unsafe name.
+/// Parses a manifest. Errors are reported in this order: missing fields, wrong types, an unsafe
+/// name.
 fn manifest(bytes: &[u8]) -> Result<Manifest, Unstartable> {
     let refusal = match validate::manifest(bytes) {
         Ok((manifest, _)) => return Ok(manifest),

@@ -90,7 +90,7 @@ impl fmt::Display for Verdict {
 /// One result of a check, with everything that helps to fix it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Finding {
-    /// What went wrong, in one line: ``tool `weather`: no tool_result within 60 s``.
+    /// What went wrong, on one line: ``tool `weather`: no tool_result within 60 s``.
     pub what: String,
     /// The frame, truncated if it is long, and a JSON pointer to the error.
     pub frame: Option<(String, Option<String>)>,
@@ -157,7 +157,7 @@ pub struct Outcome {
     pub id: String,
     /// The level. Transcripts are MUST.
     pub level: Level,
-    /// The rule, in one line.
+    /// The rule, on one line.
     pub title: String,
     /// The verdict.
     pub verdict: Verdict,

@@ -21,7 +21,7 @@ pub(super) fn item<'s>(leaves: &[SchemaNode<'s>], index: usize) -> Vec<SchemaNod
     let of_leaf = |leaf: &SchemaNode<'s>| {
         let mut first = leaf.listed("prefixItems");
         let mut rest = leaf.below("items");
-        // The syntax of drafts before 2020-12.
+        // In drafts before 2020-12, an array under `items` has the role of `prefixItems`.
         if leaf.get("items").is_some_and(Value::is_array) {
             first = leaf.listed("items");
             rest = leaf.below("additionalItems");

@@ -132,7 +132,7 @@ pub(super) fn of<'s>(position: &Position<'s>, generator: &mut Generator<'s>) -> 
     edges
 }
 
-/// Returns n−1, n and n+1 for every limit on a length.
+/// Returns n−1, n and n+1 for every length limit n.
 fn counts(
     leaves: &[SchemaNode<'_>],
     keywords: [&'static str; 2],
@@ -155,8 +155,8 @@ fn counts(
     found
 }
 
-/// Returns n−1, n and n+1 for every limit on a number, the multiples next to that limit, and n and
-/// n+1 for every `multipleOf`.
+/// Returns n−1, n and n+1 for every numeric limit n, one step of `multipleOf` below and above that
+/// limit, and n and n+1 for every `multipleOf` n.
 fn numbers(leaves: &[SchemaNode<'_>]) -> Vec<(Value, String)> {
     let mut found = Vec::new();
     for leaf in leaves {

@@ -242,7 +242,7 @@ impl<'s> Generator<'s> {
             self.rng = Some(Rng::new(seed));
             let values = self.values(name, leaves, depth);
             self.rng = None;
-            // Only the first value is random.
+            // Only the first candidate is random.
             let value = values.ok()?.into_iter().next()?;
             if self.fits(leaves, &value).is_ok() {
                 return Some(value);

@@ -198,7 +198,7 @@ fn fractions(bounds: &Bounds<'_, '_>, rng: Option<&mut Rng>) -> Vec<Value> {
     found.into_iter().map(json_number).collect()
 }
 
-/// Returns the smallest integer that is a multiple of `step`.
+/// Returns the smallest positive integer that is a multiple of `step`.
 #[expect(
     clippy::cast_possible_truncation,
     reason = "only used for numbers of at most 2^53"

@@ -46,8 +46,8 @@ impl PartValidators {
             if let Err(error) = validator.validate(value) {
                 let path = error.schema_path().as_str();
                 let within = path.rsplit_once('/').map_or("", |(above, _)| above);
-                // For an error behind a `$ref`, the path starts at the root; for other errors, at
-                // this schema.
+                // If the error is behind a `$ref`, its path starts at the root; otherwise, it
+                // starts at this schema.
                 let referred = error.evaluation_path().as_str() != path;
                 let start = if referred { "" } else { &node.pointer };
                 return Err(Unsatisfied {

@@ -373,7 +373,7 @@ pub(super) fn with_stderr(mut finding: Finding, session: &Session) -> Finding {
     finding
 }
 
-/// Adds a hint about the wrong id if a reply with an unknown id came instead.
+/// If a reply with an unknown id arrived instead, adds a hint about the id.
 fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding {
     if finding.hint.is_some() {
         return finding;

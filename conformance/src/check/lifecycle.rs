@@ -262,7 +262,7 @@ async fn after_kill(cx: &Cx) -> Checked {
     };
     match again.await {
         Ok(_) => PASS,
-        // Only the data directory differs from the first start.
+        // The first start worked, and only the contents of the data directory have changed since.
         Err(Stop::NotExercised(finding)) => Err(told_again((*finding).into())),
         Err(Stop::Broken(mut faults)) if !faults.is_empty() => {
             Err(told_again(faults.swap_remove(0)))

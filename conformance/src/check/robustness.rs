@@ -19,9 +19,9 @@ use crate::{
 
 /// Characters that break naive readers and writers.
 const HARD: &str = "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
-/// Number of bytes that is more than a one-page pipe can hold.
+/// More bytes than a one-page pipe can hold.
 const FILLS: usize = 6000;
-/// The maximum number of requests to fill the pipe, because they have side effects.
+/// Maximum number of requests to send to fill the pipe. Limited because requests have side effects.
 const MANY: usize = 80;
 
 pub(super) const CHECKS: &[Check] = &[

@@ -47,7 +47,7 @@ async fn interrupted() -> i32 {
     ];
     let (mut signals, mut numbers) = (Vec::new(), Vec::new());
     for kind in kinds {
-        // Without a handler, the signal ends the program by itself.
+        // If no handler can be installed, the signal's default action still terminates the program.
         if let Ok(listener) = signal(kind) {
             signals.push(listener);
             numbers.push(kind.as_raw_value());

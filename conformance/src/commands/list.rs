@@ -37,7 +37,7 @@ pub(super) fn list(as_json: bool) -> anyhow::Result<ExitCode> {
             );
         }
     }
-    // Ignore a closed pipe (`| head`).
+    // Ignore a broken pipe (`| head`).
     let _ = stdout().write_all(text.as_bytes());
     Ok(ExitCode::SUCCESS)
 }

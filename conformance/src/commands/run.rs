@@ -145,7 +145,7 @@ pub(super) fn write(report: &Report, form: Form, path: Option<&Path>) -> anyhow:
         let mut text = Vec::new();
         report.write(form, &mut text, look)?;
         return match stdout().write_all(&text) {
-            // Ignore a closed pipe (`| head`).
+            // Ignore a broken pipe (`| head`).
             Err(error) if error.kind() == io::ErrorKind::BrokenPipe => Ok(()),
             other => other.context("cannot write to standard output"),
         };

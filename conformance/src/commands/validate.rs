@@ -26,7 +26,7 @@ pub(super) fn validate(from: Sender, file: &Path) -> ExitCode {
 
 fn read(from: Sender, file: &Path) -> anyhow::Result<StreamSummary> {
     let mut stdout = io::stdout().lock();
-    // Ignore a closed pipe (`| head`), so that the exit code still shows the result.
+    // Ignore a broken pipe (`| head`), so that the exit code still shows the result.
     let report = |finding| {
         let _ = match finding {
             StreamFinding::Refused { line, why } => {

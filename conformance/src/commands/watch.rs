@@ -16,8 +16,8 @@ use tokio::{
 
 use super::block_on;
 
-/// How long no file may change before a run starts, because an editor or a build writes several
-/// files.
+/// Debounce interval: a run starts once no file has changed for this long, because an editor or a
+/// build writes several files.
 const SETTLED: Duration = Duration::from_millis(200);
 /// The maximum number of files to watch.
 const MANY: usize = 10_000;

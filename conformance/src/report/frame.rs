@@ -376,7 +376,7 @@ mod tests {
         })
     }
 
-    /// A pointer into the value, by a choice at each step.
+    /// Returns a JSON pointer into the value, following one choice at each level.
     fn pointer(mut value: &Value, choices: &[usize]) -> String {
         let mut pointer = String::new();
         for choice in choices {

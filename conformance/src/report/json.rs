@@ -15,7 +15,7 @@ use crate::{
     verdict::{Finding, Outcome, Verdict},
 };
 
-/// The version of the document format, increased when the meaning of a field changes.
+/// The version of the document format, incremented when the meaning of a field changes.
 const FORMAT: u32 = 1;
 
 pub(super) fn write(report: &Report, out: &mut impl Write) -> io::Result<()> {

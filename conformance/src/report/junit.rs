@@ -1,4 +1,5 @@
-//! `JUnit`'s XML, in the dialect that Jenkins publishes a schema for: a suite per group, a case per check.
+//! `JUnit` XML, in the dialect for which Jenkins publishes a schema: one suite per group, and one
+//! case per check.
 //!
 //! `JUnit` has no warnings: a warning is a passing case with output, or a failure with `--strict`.
 

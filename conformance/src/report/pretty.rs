@@ -265,7 +265,7 @@ impl<W: Write> Pretty<'_, W> {
         Ok(())
     }
 
-    /// Commands are not wrapped, so that they can be copied.
+    /// Writes a label and a command. Commands are not wrapped, so that they can be copied.
     fn command(&mut self, label: &str, command: &str) -> io::Result<()> {
         let label = format!("{label}:");
         let label = self.paint.apply(Style::Muted, &label);

@@ -24,7 +24,7 @@ impl Counts {
         all.into_iter().filter(|(count, _)| *count > 0).collect()
     }
 
-    /// `1 fail, 61 pass, 2 warn`.
+    /// Formats the counts: `1 fail, 61 pass, 2 warn`.
     pub(super) fn words(&self) -> String {
         let words: Vec<_> = self
             .given()
@@ -76,7 +76,7 @@ pub(super) fn one_line(text: &str) -> String {
     visible(text).replace('\n', "\\n")
 }
 
-/// `3.2 s`, and `12 ms` below half a second.
+/// Formats a duration: `3.2 s`, or `12 ms` if it is less than half a second.
 pub(super) fn seconds(time: Duration) -> String {
     if time < Duration::from_millis(500) {
         format!("{} ms", time.as_millis())

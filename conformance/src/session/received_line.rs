@@ -61,7 +61,7 @@ impl ReceivedLine {
         }
     }
 
-    /// Reports whether its `type` is this one, even if the frame is invalid.
+    /// Reports whether the frame's `type` is `kind`, even if the frame is invalid.
     pub(crate) fn is(&self, kind: &str) -> bool {
         self.value.get("type").and_then(Value::as_str) == Some(kind)
     }

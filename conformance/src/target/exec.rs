@@ -23,7 +23,7 @@ pub enum ExecError {
     NotExecutable(PathBuf),
 }
 
-/// Resolves a path relative to `dir`, and a bare name on `PATH`, then in `dir`.
+/// Resolves a path relative to `dir`. A bare name is searched for on `PATH`, then in `dir`.
 pub(super) fn resolve(dir: &Path, exec: &str) -> Result<PathBuf, ExecError> {
     if exec.contains('/') {
         // Error messages are clearer without `./`.

@@ -1,5 +1,4 @@
-//! Every check fails for an extension with exactly the fault that it checks for, and no other check
-//! does.
+//! For each fault, an extension with only this fault fails the check for it, and no other check.
 
 use std::{
     collections::{BTreeSet, HashMap},
@@ -17,7 +16,7 @@ use zot_test_support::skip::{python, unsupported};
 
 use crate::fixture::{Staged, faults};
 
-/// How many fixtures to run in parallel. They wait as much as they compute.
+/// How many fixtures to run in parallel. They spend about as much time waiting as computing.
 const PARALLEL: usize = 6;
 /// How often to retry a fixture with an unexpected result.
 const RETRIES: usize = 3;
@@ -48,8 +47,8 @@ struct Trial {
     scale: &'static str,
     verdict: &'static str,
     exit: i32,
-    /// Other rules that the same fault always breaks. These may include a MUST only if another
-    /// fixture of the same check does not break it.
+    /// Other rules that the same fault always breaks. These may include a MUST rule only if another
+    /// fixture of the same check does not break that rule.
     also: &'static [&'static str],
 }
 
@@ -70,7 +69,7 @@ impl Trial {
             "INT-01" | "ROB-06" => (json!({"timeouts": {"intercept_ms": 2000}}), "1"),
             "HEL-01-waits" => (json!({"timeouts": {"hello_ms": 8000}}), "0.5"),
             "MAN-05" => (json!({"permissions": {}}), "1"),
-            // Their latency is measured against a scaled limit.
+            // These checks compare a latency with a scaled limit.
             "INT-05" | "LIF-05" => (json!({}), "0.5"),
             _ => (json!({}), "1"),
         };
@@ -81,7 +80,7 @@ impl Trial {
             verdict,
             exit,
             also: match fault {
-                // Without a reply to invalid arguments, there is no error either.
+                // If invalid arguments get no reply, they get no error result either.
                 "TOL-07" => &["TOL-06"],
                 "ROB-04-64k" => &["TOL-05"],
                 "ROB-06-separators" => &["TOL-05", "CMD-05"],

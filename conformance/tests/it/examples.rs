@@ -162,7 +162,7 @@ fn our_guard_replays_the_go_recording() {
     let Some(accepted) = replays("guard", adapt, |_| {}) else {
         return;
     };
-    // Both block the same call and allow the same one.
+    // Like the Go guard, ours allows the first call and blocks the second.
     assert!(
         accepted.contains(r#""id":{"$ref":"intercept2"},"block":true,"reason":"guard: blocked"#),
         "{accepted}"

@@ -20,7 +20,7 @@ use zot_test_support::skip::python;
 
 use crate::support::build;
 
-/// How many extensions to run in parallel. They wait as much as they compute.
+/// How many extensions to run in parallel. They spend about as much time waiting as computing.
 const PARALLEL: usize = 6;
 /// Time limit for a run with all deadlines scaled to a hundredth, on a busy machine.
 const RUN_TIMEOUT: Duration = Duration::from_secs(120);

@@ -57,7 +57,7 @@ fn a_change_starts_a_new_run_but_own_output_does_not() {
     assert_eq!(verdict(&lines), "does not conform");
     extension.rewrite(GOOD);
     assert_eq!(verdict(&lines), "conforms");
-    // Nothing has changed since.
+    // No file has changed since, so the checks are not run again.
     let more = lines.recv_timeout(Duration::from_secs(2));
     assert!(more.is_err(), "{more:?}");
 }
@@ -77,7 +77,7 @@ fn verdict(lines: &Receiver<String>) -> String {
 
 #[test]
 fn an_interrupted_run_leaves_nothing_behind() {
-    // It never replies to its command, so the run would take a minute.
+    // The extension never replies to its command, so the run would take a minute.
     let silent = GOOD.replace("\"ready\"", "\"register_command\",\"name\":\"hush\"");
     let extension = Extension::python("watched", &silent);
     let tmp = extension.path("tmp");

@@ -40,8 +40,8 @@ pub fn find(program: &str) -> Option<PathBuf> {
     found
 }
 
-/// Returns the Python interpreter itself, or reports the test as skipped. `python3` on `PATH` may be
-/// a version manager's shim, which takes longer to start than Python.
+/// Returns the path of the Python interpreter itself, or reports the test as skipped. `python3` on
+/// `PATH` may be a version manager's shim, which takes longer to start than Python.
 pub fn python() -> Option<&'static str> {
     static PYTHON: OnceLock<Option<String>> = OnceLock::new();
     let python = PYTHON.get_or_init(|| {

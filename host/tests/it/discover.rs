@@ -42,7 +42,7 @@ impl DiscoveryFixture {
         self.path("home/extensions").join(dir)
     }
 
-    /// A search without remembered trust answers and without explicit extensions.
+    /// A search with no remembered trust answers and no explicit extensions.
     fn search(&self) -> Search {
         fs::create_dir_all(self.path("project")).unwrap();
         Search {

@@ -142,7 +142,7 @@ fn large_event() -> Intercept {
 async fn a_write_stalled_for_5_seconds_disconnects_the_extension() {
     let extension = InMemoryExtension::ready().await;
     let start = Instant::now();
-    // Cancelled immediately, so that no request is pending.
+    // This request times out immediately, so that no request is pending.
     let asked = extension
         .connection
         .intercept(&large_event(), false, start)

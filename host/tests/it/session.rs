@@ -26,7 +26,7 @@ mod repair;
 mod sigkill;
 mod speed;
 
-/// Environment variable with the directory that a helper process should use.
+/// Environment variable that holds the directory for a helper process.
 const DIR: &str = "ZOT_HOST_TEST_DIR";
 const TIME: &str = "2026-04-19T11:30:00.000Z";
 

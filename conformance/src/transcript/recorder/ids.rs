@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::Party;
 
-/// Separate namespaces, because equal ids may mean different things.
+/// The namespaces of ids. The same id may mean different things in different namespaces.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Space {
     /// Requests from the host.

@@ -60,7 +60,7 @@ fn text() -> impl Strategy<Value = String> {
 }
 
 fn key() -> impl Strategy<Value = String> {
-    // No paths in keys, because those are not restored, by design.
+    // Keys contain no paths, because paths in keys are not restored, by design.
     prop_oneof![
         "[a-z$~]{0,4}",
         prop::sample::select(vec![

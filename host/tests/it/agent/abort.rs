@@ -129,8 +129,8 @@ async fn an_abort_at_200_random_times_leaves_nothing_behind() {
     runtime.started().await;
     let project = fixture.folder.path().join("project");
     let mut stops = std::collections::BTreeMap::new();
-    // Pseudo-random delays, limited to an early part of a prompt, to its middle, or to slightly
-    // longer than a prompt takes.
+    // Pseudo-random delays within three spans: the start of a prompt, its first half, and slightly
+    // longer than a whole prompt.
     let spans = [10_000, 40_000, 120_000];
     let mut random = 0x9E37_79B9_7F4A_7C15_u64;
     for (point, span) in (0..POINTS).zip(spans.into_iter().cycle()) {

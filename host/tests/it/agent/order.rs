@@ -4,7 +4,7 @@ use zot_host::message::Role;
 
 use super::fixture::{AgentFixture, PromptEvents, received, scripted};
 
-/// Arguments are published after the interceptors ran, not while the model streams them.
+/// Arguments are published after the interceptors have run, not while the model streams them.
 #[tokio::test]
 async fn events_of_a_turn_with_a_tool_call() {
     let fixture = AgentFixture::new().with("a", "turn_start,tool_call", "mark");

@@ -39,8 +39,8 @@ async fn a_silent_interceptor_times_out_and_its_policy_decides() {
     test.finish().await;
 }
 
-/// The extension answers when the test creates a file, so both sides of the deadline are
-/// deterministic.
+/// The extension answers when the test creates a file, so the test decides whether the answer comes
+/// before or after the deadline.
 #[tokio::test]
 async fn an_answer_counts_only_before_the_deadline() {
     run_in_own_process!();

@@ -102,7 +102,8 @@ const HOST: &str = "faults::end::helper_host_to_be_killed";
 
 #[tokio::test]
 async fn extensions_die_when_the_host_is_killed_with_sigkill() {
-    // A killed host cannot remove its home, so the home is created in this directory.
+    // A killed host cannot remove its home, so create the home in a directory that this test
+    // removes.
     let folder = tempfile::tempdir().unwrap();
     let mut host = rerun(HOST)
         .env("TMPDIR", folder.path())

@@ -109,7 +109,7 @@ async fn a_megabyte_of_stderr_before_each_reply_is_drained_and_rotated() {
     test.finish().await;
 }
 
-/// Sends 100,000 notifications, because tests are built without optimisation. `.ci/full` sends
+/// Sends only 100,000 notifications, because tests are built without optimisation. `.ci/full` sends
 /// more.
 #[tokio::test]
 async fn a_flood_of_notes_uses_bounded_memory_and_does_not_starve_others() {

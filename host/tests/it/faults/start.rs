@@ -92,7 +92,7 @@ async fn an_exit_before_hello_reports_the_status_and_the_last_stderr_line() {
     test.finish().await;
 }
 
-/// Limits with which the host does not wait for extensions. Slow extensions join later.
+/// Limits under which the host does not wait for extensions. Slow extensions join later.
 fn without_startup_wait() -> Limits {
     Limits {
         startup: Duration::from_millis(1),
@@ -225,7 +225,7 @@ async fn a_hundred_extensions_start_concurrently() {
 
 const WITHOUT_DESCRIPTORS: &str = "faults::start::helper_host_without_descriptors";
 
-/// The descriptor limit applies to the whole process, so the test runs in a copy of this binary.
+/// `RLIMIT_NOFILE` applies to the whole process, so the test runs in a copy of this binary.
 #[test]
 fn running_out_of_descriptors_fails_only_the_affected_extensions() {
     let host = rerun(WITHOUT_DESCRIPTORS);
@@ -269,7 +269,7 @@ async fn helper_host_without_descriptors() {
         names.len()
     );
     for failure in &stats.errors {
-        // Opening the extension's data folder fails with the system's own message.
+        // Opening the extension's data folder fails with the system's own message for `EMFILE`.
         let is_known = ["out of file descriptors", "Too many open files"]
             .iter()
             .any(|why| failure.reason.contains(why));

@@ -89,7 +89,8 @@ async fn both_apis_are_decoded() {
             .filter(|delta| matches!(delta, Delta::Text(_)));
         assert!(pieces.count() > 5, "{name}");
         let deltas = joined(deltas);
-        // The server splits text by UTF-16 units, so it cuts the emoji in two.
+        // The server splits text at UTF-16 code units, so it cuts the emoji's surrogate pair in
+        // two.
         let text = "Grüße 👋 from a server that we did not write, in more than one piece.";
         assert!(
             deltas.contains(&Delta::Text(text.into())),

@@ -78,7 +78,7 @@ fn every_acknowledged_message_survives_a_kill() {
         assert!(Some(there) > acknowledged, "{there} of {acknowledged:?}");
         let expected: Vec<_> = (0..there).map(nth).collect();
         let kept = usize::try_from(there).unwrap();
-        // The writer continues where the last one stopped, so at most the last call has no
+        // Each writer continues where the previous one stopped, so at most the last call has no
         // result.
         assert!(opened.transcript[..kept] == expected[..], "round {round}");
         for notice in &opened.notices {

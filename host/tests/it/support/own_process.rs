@@ -2,9 +2,10 @@
 
 use std::process::{Command, Stdio};
 
-/// Environment variable with the test that this copy should run.
+/// Environment variable that names the test that this copy should run.
 const ALONE: &str = "ZOT_HOST_TEST_ALONE";
-/// Environment variable with the Python interpreter, so that a copy need not search for it.
+/// Environment variable that holds the path of the Python interpreter, so that a copy need not
+/// search for it.
 pub(super) const PYTHON: &str = "ZOT_HOST_TEST_PYTHON";
 /// Timeout for a test in its own process.
 const TOO_LONG: std::time::Duration = std::time::Duration::from_secs(300);

@@ -71,7 +71,7 @@ pub(crate) fn signal(pid: &str, name: &str) -> bool {
         .success()
 }
 
-/// The peak memory use of this process.
+/// Returns the peak resident set size (`VmHWM`) of this process, in KiB.
 pub(crate) fn resident_kib() -> usize {
     let status = fs::read_to_string("/proc/self/status").expect("/proc should be mounted");
     let peak = status

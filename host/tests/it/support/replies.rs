@@ -110,8 +110,7 @@ impl Reply {
             End::Close => response.close(),
             End::Reset => {
                 if !self.body.is_empty() {
-                    // Wait until the client has read the body, because a reset discards unread
-                    // data.
+                    // Give the client time to read the body, because a reset discards unread data.
                     thread::sleep(Duration::from_millis(200));
                 }
                 response.reset()

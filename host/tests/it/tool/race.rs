@@ -21,7 +21,7 @@ use crate::support::soak_factor;
 
 const SECRET: &str = "SECRET old";
 
-/// A directory in memory if possible, so that disk access does not slow down the race.
+/// A directory on tmpfs if possible, so that disk access does not slow down the race.
 fn fast_folder() -> TempDir {
     let memory = Path::new("/dev/shm");
     let made = memory.is_dir().then(|| tempfile::tempdir_in(memory).ok());

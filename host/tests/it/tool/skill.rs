@@ -132,7 +132,7 @@ async fn a_skill_is_read_on_demand_and_names_its_directory() {
             folder.display()
         )
     );
-    // The directory is readable in the jail too.
+    // The skill's directory is readable in the jail too.
     let pot = folder.join("pot.txt").display().to_string();
     has(&fixture.read(&pot).await, "pot");
     put(
