@@ -23,8 +23,8 @@ pub const BASE_ENVIRONMENT: [&str; 18] = [
     "SYSTEMROOT",
 ];
 
-/// The variable for the secret that `zot rpc` shares with its driver. It is never passed to an
-/// extension, even if the manifest declares it.
+/// The variable that contains the secret that `zot rpc` shares with its driver. It is never passed
+/// to an extension, even if the manifest declares it.
 pub const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
 
 /// Reports whether this variable is passed to a confined extension: it must be in the base

@@ -1,4 +1,4 @@
-//! Identifiers in frames, each a type of its own.
+//! Newtypes for the identifiers in frames.
 
 macro_rules! id {
     ($(#[$meta:meta])* $Name:ident, at least $min:literal) => {

@@ -1,6 +1,6 @@
 //! Sets of names that can grow: an unknown name is kept instead of rejected.
 
-/// Declares an enum of known names with a variant `Other` for unknown ones.
+/// Declares an enum of known names, with an `Other` variant for unknown ones.
 macro_rules! open_set {
     (
         $(#[$meta:meta])*

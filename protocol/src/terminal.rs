@@ -1,7 +1,7 @@
 //! Characters in untrusted text that must not be written to a terminal.
 
 /// Reports whether a character is unsafe in a terminal: it is a control character, changes the text
-/// direction, or is invisible. Joiners count as safe, because emoji need them.
+/// direction, or is invisible. Zero-width joiners count as safe, because emoji need them.
 ///
 /// All code that displays text from an extension, a model or a repository uses this list.
 pub fn is_unsafe_in_terminal(char: char) -> bool {

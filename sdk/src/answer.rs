@@ -46,8 +46,8 @@ impl<Out, F: Future<Output: Into<Out>>> Answer<Out, Later> for F {
     }
 }
 
-/// The result of a handler without a reply, such as for an event or a panel key. Such a handler can
-/// also return a `Result`, whose error is logged.
+/// The result of a handler that sends no reply, such as an event or panel key handler. The handler
+/// can also return a `Result`; an error is logged.
 #[derive(Debug)]
 pub struct Handled(pub(crate) Result<(), String>);
 

@@ -116,7 +116,7 @@ impl CallTool {
         }
     }
 
-    /// Waits for the answer. If the tool returns an error, this is [`CallError::Failed`].
+    /// Waits for the answer. Returns [`CallError::Failed`] if the tool returns an error.
     pub fn wait(self) -> Result<CallToolResult, CallError> {
         error_if_failed(self.outcome.wait())
     }

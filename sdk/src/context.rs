@@ -196,7 +196,7 @@ impl ToolContext {
         self.cancelled.get().is_some()
     }
 
-    /// Waits until the call is cancelled or the time has passed. Returns whether it was cancelled.
+    /// Waits until the call is cancelled or `at_most` has passed. Returns whether it was cancelled.
     pub fn wait_cancelled(&self, at_most: Duration) -> bool {
         self.cancelled.wait_for(at_most).is_some()
     }

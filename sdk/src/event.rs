@@ -45,13 +45,13 @@ macro_rules! kinds {
 kinds! {
     /// A session has started. The first event of each session.
     SESSION_START: SessionStart = SessionStart;
-    /// A session has ended, with the reason.
+    /// A session has ended. The payload contains the reason.
     SESSION_END: SessionEnd = SessionEnd;
     /// The user has sent a message.
     USER_MESSAGE: UserMessageEvent = UserMessage;
     /// The model is about to be called.
     TURN_START: TurnStart = TurnStart;
-    /// The model calls a tool.
+    /// The model or an extension has requested a tool call.
     TOOL_CALL: ToolCallEvent = ToolCall;
     /// A tool has finished, failed or been cancelled.
     TOOL_RESULT: ToolResultEvent = ToolResult;

@@ -333,7 +333,7 @@ impl<Stage> Extension<Stage> {
 /// Defines one method per event that can be intercepted.
 macro_rules! intercepts {
     ($( $(#[$doc:meta])* $method:ident($Payload:ident) of $Variant:ident; )*) => {
-        /// Interceptors, which are asked before an event happens. Each event has at most one
+        /// Interceptors, which are called before an event happens. Each event has at most one
         /// interceptor, which must answer within 5 s.
         impl<Stage> Extension<Stage> {
             $(

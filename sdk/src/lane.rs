@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 
 use crate::request::{Requests, Working};
 
-/// Maximum length of the queue. The reader never blocks on it, because a slow event handler would
-/// then delay a guard.
+/// Maximum length of the queue. A job that does not fit is dropped: if the reader waited instead, a
+/// slow event handler would delay a guard.
 const WAITING: usize = 8192;
 
 type Job = (Working, Box<dyn FnOnce() + Send>);

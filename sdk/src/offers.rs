@@ -33,7 +33,7 @@ pub enum PanelEvent {
     Key(Key),
     /// Text was typed or pasted.
     Text(String),
-    /// The size of the panel. Sent once after it was opened, and after each change.
+    /// The size of the panel. Sent once after the panel opens, and again after each change.
     Resize {
         /// The number of columns in the body.
         width: u32,

@@ -26,8 +26,8 @@ use crate::{
     wire::Wire,
 };
 
-/// Time for running handlers to finish at shutdown. Together with [`FLUSH_TIMEOUT`] it is less than
-/// the host's 2 s.
+/// Time for running handlers to finish at shutdown. Together with [`FLUSH_TIMEOUT`], this is less
+/// than the 2 s that the host allows.
 const GRACE: Duration = Duration::from_secs(1);
 /// Time for the host to read the last frames.
 const FLUSH_TIMEOUT: Duration = Duration::from_millis(500);
@@ -120,7 +120,7 @@ impl Runtime {
             let _ = self.shared.host.set(ack);
             return self.finish_registration();
         }
-        // A host that sends requests will not send a `hello_ack` any more.
+        // A host that has sent a request will no longer send `hello_ack`.
         self.finish_registration();
         match frame {
             FromHost::CommandInvoked(command) => self.command(command),
@@ -238,7 +238,7 @@ impl Runtime {
         let key = InterceptName::from(name.as_str());
         let handler = self.offers.intercepts.get(&key).cloned();
         spawn(&name.clone(), request, move |request| {
-            // The extension does not intercept this event.
+            // The reply if the extension does not intercept this event.
             let allow = EventInterceptResponse::new(id.clone());
             let Some(handler) = handler else {
                 return request.reply(allow);

@@ -19,7 +19,7 @@ pub(crate) struct Stdio {
 pub(crate) fn take() -> io::Result<Stdio> {
     use std::os::fd::AsFd;
 
-    // Both are closed on exec.
+    // Both copies are close-on-exec.
     let input = io::stdin().as_fd().try_clone_to_owned()?;
     let output = io::stdout().as_fd().try_clone_to_owned()?;
     let nothing = File::open("/dev/null")?;

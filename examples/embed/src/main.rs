@@ -4,7 +4,7 @@
 //! cargo run -p zot-example-embed -- demo "what does this project do?"
 //! ```
 //!
-//! The first argument is the provider. Its API key is looked up in the same places as by `zot`.
+//! The first argument is the provider. The API key is looked up in the same places that `zot` uses.
 //! Ctrl-C aborts the turn.
 
 use std::{

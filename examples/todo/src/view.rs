@@ -84,7 +84,7 @@ impl View {
             panel.lines.push(format!("+ {text}▏"));
             panel.footer = Some("enter add · esc cancel".into());
         }
-        // Esc discards the input. Without input, `main` closes the panel.
+        // Esc discards the input. If there is no input, `main` closes the panel.
         panel.capture_esc = true;
         panel
     }

@@ -54,7 +54,7 @@ impl Service {
         }
     }
 
-    /// Returns the weather in a city, in one line.
+    /// Returns the weather in a city, on one line.
     pub(crate) fn now(&self, city: &str) -> Result<String, String> {
         let places: Places = get(&self.places, &[("name", city), ("count", "1")])?;
         let Some(place) = places.results.first() else {

@@ -45,21 +45,21 @@ pub use support::{Enforced, Support};
 /// - read, list or execute a file or directory that was not granted, by any name: a link, `..`,
 ///   `/proc/self/root`. A denied call fails with EACCES or EPERM;
 /// - write, create, remove, rename, link or truncate anything outside what was granted for writing,
-///   or create a device anywhere. A hard link from outside fails with EXDEV, as between disks, so
-///   programs fall back to copying;
+///   or create a device anywhere. A hard link from outside fails with EXDEV, as between file
+///   systems, so programs fall back to copying;
 /// - open a socket of any kind with [`Net::None`]; with [`Net::Ports`], open anything but a TCP
 ///   socket, connect to another port, or bind, listen or accept on any port. Connected pairs
 ///   (`socketpair`) and pipes still work;
 /// - watch files for changes (`inotify`, `fanotify`), or set or remove extended attributes, access
-///   control lists and file flags, even on granted files. For attributes, the error is that of a
-///   file system without them;
+///   control lists and file flags, even on granted files. Setting or removing an attribute fails
+///   with EOPNOTSUPP, as on a file system without extended attributes;
 /// - survive the death of this program by changing its parent-death signal (see the exception
 ///   below);
 /// - signal or trace a process outside its own tree, including this program, read its environment,
 ///   memory or descriptors, or change its limits;
 /// - connect to an abstract Unix socket outside its tree, even with [`Net::All`];
-/// - use `io_uring`, the user's kernel keyrings, System V or POSIX shared memory and queues, `bpf`,
-///   kernel modules and similar: EPERM;
+/// - use `io_uring`, the user's kernel keyrings, System V IPC, POSIX message queues, `bpf`, kernel
+///   modules and similar interfaces. These calls fail with EPERM;
 /// - gain privileges through a setuid program, mount anything, or escape through a user namespace;
 /// - use a descriptor of this program other than its three pipes, or this program's terminal.
 ///
@@ -72,25 +72,26 @@ pub use support::{Enforced, Support};
 ///
 /// A program outside these directories is granted access to its own file. If it is in a directory
 /// on the child's `PATH`, or in an installation that such a directory belongs to, it is also
-/// granted its installation. For `…/bin/x` with a `…/lib` beside it, that is `bin`, `lib`,
-/// `libexec`, `include` and `pyvenv.cfg` of `…`; for `…/shims/x`, it is all of `…` (pyenv, rbenv,
-/// asdf). An installation is never a home directory or `/`, and never the rest of `…`: `~/.local`
-/// and `~/.cargo` keep data and credentials beside their programs.
+/// granted access to its installation. For `…/bin/x` with a `…/lib` beside it, that is `bin`,
+/// `lib`, `libexec`, `include` and `pyvenv.cfg` of `…`; for `…/shims/x`, it is all of `…` (pyenv,
+/// rbenv, asdf). An installation is never a home directory or `/`, and never the rest of `…`:
+/// `~/.local` and `~/.cargo` keep data and credentials beside their programs.
 ///
-/// The first line of a script grants nothing, and neither does a link. The interpreter and the
-/// target of a link must be in a directory listed above, on `PATH` (also through `env`), or in a
-/// granted path. Otherwise the start fails with
+/// The first line (`#!`) of a script grants nothing, and neither does a link. The interpreter and
+/// the target of a link must be in a directory listed above, on `PATH` (also through `env`), or in
+/// a granted path. Otherwise the start fails with
 /// [`SpawnError::Undeclared`](crate::SpawnError::Undeclared). The targets of a program on `PATH`
 /// are granted like that program, unless the confined process may write there.
 ///
-/// A file that may be executed may also be read, because the kernel opens it for both.
+/// A file that may be executed may also be read: execute access is never granted without read
+/// access.
 ///
 /// # What is not guaranteed
 ///
-/// - *Metadata.* A confined process can read whether any file exists, its size, owner, times and
-///   extended attributes, and the target of a link. It can change the mode, owner and times of the
-///   user's files. Landlock has no rule for these yet, a seccomp filter cannot see paths, and most
-///   programs need these calls.
+/// - *Metadata.* A confined process can find out whether any file exists, and read its size, owner,
+///   times and extended attributes, and the target of a link. It can change the mode, owner and
+///   times of the user's files. Landlock has no rule for these yet, a seccomp filter cannot see
+///   paths, and most programs need these calls.
 /// - *Other processes.* `/proc` shows their names and command lines, as `ps` does. Their priorities
 ///   and CPU affinity can be changed.
 /// - *Unix sockets with [`Net::All`].* A process with full network access can connect to any

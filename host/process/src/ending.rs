@@ -14,8 +14,8 @@ use crate::tree::{Descendant, Tree};
 /// sleep, or another user's process, takes longer.
 const AFTER_KILL: Duration = Duration::from_secs(1);
 
-/// How long to search for processes while a tree is being stopped. Only a runaway tree keeps
-/// producing new ones: its known processes are killed, and the search starts again.
+/// How long to keep searching for processes before and after SIGKILL. Only a tree that keeps
+/// forking reaches this limit: its known processes are then killed.
 const STOPPING: Duration = Duration::from_secs(1);
 
 /// The same limit for a tree that has more processes than pidfds can be opened for at a time.
@@ -51,7 +51,7 @@ pub(crate) struct Ending {
 }
 
 impl Ending {
-    /// Stops the tree. It runs on the spawner's thread and is never cancelled.
+    /// Stops the tree. Runs on the spawner's thread and is never cancelled.
     pub(crate) async fn run(mut self, mut deadline: Deadline) -> Ended {
         let forced = !self.terminate(&mut deadline).await && self.kill().await;
         if self.lacks_pidfd {
@@ -105,8 +105,8 @@ impl Ending {
         let start = Instant::now();
         let until = start + STOPPING;
         loop {
-            // A stopped process cannot fork, and so cannot leave children that can no longer be
-            // found. So stop all of them first, until a search finds no new ones.
+            // A stopped process cannot fork, so it cannot leave a child that can no longer be
+            // found. So first stop processes until a search finds no new ones.
             self.tree.signal(Signal::STOP);
             while !self.stop().await && !self.tree.is_short() && Instant::now() < until {}
             forced |= !self.is_gone();
@@ -115,7 +115,8 @@ impl Ending {
             if gone.is_err() || self.is_settled().await {
                 return forced;
             }
-            // Next come the processes for which no pidfd was available. This may take a few rounds.
+            // Next, kill the processes for which no pidfd was available. This may take a few
+            // rounds.
             let until = if self.tree.is_short() {
                 start + MANY
             } else {
@@ -163,7 +164,8 @@ impl Ending {
 
     async fn gone(&self) {
         if let Some(exit) = &self.exit {
-            // An error means that the task watching the leader has ended, and with it this one.
+            // An error means that the task that watches the leader has ended. This task then ends
+            // too.
             let _ = exit.clone().wait_for(Option::is_some).await;
         }
         self.tree.gone().await;

@@ -10,10 +10,10 @@ use rustix::process::{Signal, WaitIdStatus};
 pub enum Exit {
     /// It returned from `main` or called `exit`, with this status.
     Code(i32),
-    /// A signal killed it, with the system's number for that signal.
+    /// It was killed by the signal with this number.
     Signal(i32),
-    /// It exited, but something else collected its status: the program ignores SIGCHLD, or waits
-    /// for children that are not its own.
+    /// It exited, but something else reaped it: the program ignores SIGCHLD, or waits for children
+    /// that are not its own.
     Unknown,
 }
 

@@ -1,5 +1,5 @@
-//! The process that was started, which leads its group: detects its exit, and makes sure that its
-//! process id is not reused while it is needed.
+//! The started process, which leads its process group. Detects when it exits, and makes sure that
+//! its process id is not reused while the id is needed.
 
 use std::io;
 use std::sync::{Arc, OnceLock};
@@ -97,8 +97,8 @@ impl Leader {
                     watch: Watch::Pidfd(member),
                 });
             }
-            // A kernel before 5.3, or a container whose filter does not know the call. ESRCH: the
-            // program ignores SIGCHLD and the child has already exited.
+            // The kernel is older than 5.3, or a container's seccomp filter denies `pidfd_open`.
+            // ESRCH means that this program ignores SIGCHLD and the child has already exited.
             Err(error)
                 if matches!(
                     Errno::from_io_error(&error),
@@ -178,7 +178,8 @@ fn wait_on_a_thread(id: Pid) -> io::Result<oneshot::Receiver<()>> {
         .name("zot-wait".to_owned())
         .stack_size(64 << 10)
         .spawn(move || {
-            // Leaves it to the signalling thread to reap, so that the two never race.
+            // Do not reap it here (WNOWAIT): only the thread that signals it does that, so the two
+            // never race.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while matches!(waitid(WaitId::Pid(id), options), Err(Errno::INTR)) {}
             let _ = ended.send(());

@@ -60,8 +60,8 @@
 //! thread has its own small runtime, so trees are watched and stopped whatever happens to the
 //! caller's.
 //!
-//! A child starts in its own process group, with an empty signal mask, SIGPIPE at its default, and
-//! three pipes.
+//! A child starts in its own process group, with an empty signal mask, SIGPIPE reset to its default
+//! action, and three pipes.
 //!
 //! # How a tree is found
 //!
@@ -80,9 +80,9 @@
 //! killed while it forks leaves an unknown child.
 //!
 //! Out of reach are processes of another user (`sudo`); a tree that forks into new sessions faster
-//! than `/proc` can be read, for which only a control group would help; and, after `kill -9` of the
-//! host, everything except its direct children. A program that gains privileges when executed
-//! loses the death signal.
+//! than `/proc` can be read, which only a control group (cgroup) could contain; and, after `kill
+//! -9` of the host, everything except its direct children. A program that gains privileges when
+//! executed (setuid, file capabilities) loses the parent-death signal.
 //!
 //! # Supported systems
 //!

@@ -20,8 +20,8 @@ const LEAST: u64 = 1 << 61;
 const MOST: u64 = 1 << 62;
 /// The number of trees that one program can mark.
 const TREES: u64 = 1 << 24;
-/// Programs differ by a random multiple of `TREES`, so that a program inside another's tree can
-/// mark its own trees.
+/// Each program uses a random multiple of `TREES` below this, so that a program inside another's
+/// tree can mark its own trees.
 const PROGRAMS: u64 = 1 << 30;
 
 /// Set if a child could not be marked, because this program may not change limits.

@@ -60,7 +60,8 @@ impl Default for LogLimits {
 ///   regular file, such as a symlink, is refused.
 ///
 /// Clones are cheap and share the file. Buffered output is written when the last clone is dropped.
-/// Writing blocks for a small write to a file; [`pump`] does it on the runtime's blocking threads.
+/// Logging a line blocks for as long as a small file write takes; [`pump`] does this on the
+/// runtime's blocking threads.
 #[derive(Debug, Clone)]
 pub struct LogFile {
     inner: Arc<Inner>,
@@ -137,7 +138,7 @@ impl LogFile {
         &self.inner.path
     }
 
-    /// Reports whether dropped lines have not yet been counted in the file.
+    /// Reports whether there are dropped lines whose count has not been written yet.
     fn is_flooded(&self) -> bool {
         self.inner.writer.lock().flood.dropped > 0
     }

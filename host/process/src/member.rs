@@ -47,8 +47,8 @@ mod linux {
         pub(crate) fn of(row: &Row) -> Option<Self> {
             let fd = pidfd_open(Pid::from_raw(row.pid)?, PidfdFlags::empty()).ok()?;
             // The pidfd is open, so what is read now describes its process, unless that process was
-            // reaped in between. The kernel reuses an id only after all other ids, never within one
-            // tick of `start`.
+            // reaped in between. The kernel reuses an id only after cycling through all the others,
+            // so never within one tick of `start`.
             let now = Row::read(row.pid)?;
             (now.start == row.start).then_some(())?;
             Some(Self {

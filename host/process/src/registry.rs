@@ -24,8 +24,8 @@ impl Drop for Live {
 
 /// Starts the leader of a tree and registers it.
 ///
-/// The registry is locked meanwhile, so a process that appears in a process table is always
-/// registered when looked up afterwards.
+/// The registry stays locked during the start, so a process found in a process table is always
+/// registered by the time it is looked up.
 pub(crate) fn start<T, E>(
     id: TreeId,
     start: impl FnOnce() -> Result<T, E>,

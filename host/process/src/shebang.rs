@@ -1,4 +1,4 @@
-//! The first line of a script.
+//! The first line (`#!`) of a script.
 
 #[cfg(target_os = "linux")]
 use std::ffi::OsStr;
@@ -12,7 +12,7 @@ use std::path::Path;
 
 use rustix::fs::{CWD, Mode, OFlags, openat};
 
-/// The interpreter line of a script, parsed as the kernel does.
+/// The interpreter line of a script, parsed the way the kernel parses it.
 #[derive(Debug, PartialEq, Eq)]
 pub(crate) struct Shebang {
     /// The text up to the first space or tab.

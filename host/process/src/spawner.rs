@@ -18,7 +18,8 @@ use crate::table::Scanner;
 use crate::tree::{Root, Tree};
 use crate::{Confined, Exit, Process, SpawnError, Spec};
 
-/// Retries for half a second in total: a failure to start must be reported within one second.
+/// How often to retry if the file is busy (ETXTBSY). All retries together take half a second,
+/// because a failure to start must be reported within one second.
 const BUSY_TRIES: u32 = 25;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
 
@@ -107,10 +108,11 @@ pub(crate) struct Started {
     pub(crate) confined: Option<Confined>,
 }
 
-/// Starts a process, and retries for a while if its file is busy.
+/// Starts a process, and retries for a while if its file is busy (ETXTBSY).
 ///
 /// A program that was just installed can be busy even after its writer has closed it: if another
-/// thread forked in between, its child has the file open until it executes.
+/// thread forked while the file was being written, the forked child has it open until it calls
+/// exec.
 async fn start_when_written(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
     for _ in 0..BUSY_TRIES {
         match start(Arc::clone(&thread), spec) {

@@ -150,7 +150,7 @@ impl Spec {
 }
 
 /// Prints the names of variables but not their values: a spec ends up in logs, and an environment
-/// contains keys.
+/// can contain API keys.
 impl fmt::Debug for Spec {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |set: bool| {

@@ -69,8 +69,8 @@ impl Orphans {
 ///
 /// Orphans that exit by themselves are reaped when SIGCHLD arrives. Under [`Orphans::Marked`], an
 /// orphan stays a zombie until this program exits if it removed its limit (the only mark that an
-/// exited process keeps), started its own session and exited before it was seen. Under
-/// [`Orphans::All`], none does.
+/// exited process keeps), started its own session and exited before a scan found it. Under
+/// [`Orphans::All`], no orphan stays a zombie.
 #[derive(Debug)]
 pub struct Subreaper {
     thread: Arc<Thread>,
@@ -130,7 +130,7 @@ impl Subreaper {
             session: session(),
             held: HashSet::new(),
         };
-        // The task must not keep the thread alive, which exits when it is no longer used.
+        // The task must not keep the thread alive: the thread exits when it is no longer used.
         let reaper = thread.handle.spawn(reaper.run(sigchld)).abort_handle();
         Ok(Self {
             thread,
@@ -187,8 +187,8 @@ impl Drop for Subreaper {
     }
 }
 
-/// How often and how soon to check again for the mark of a process that is just executing its
-/// program.
+/// How often and how soon to check again for the mark of a process that is in the middle of
+/// `execve`.
 const UNSURE_TRIES: u32 = 5;
 const UNSURE_PAUSE: Duration = Duration::from_millis(20);
 

@@ -81,11 +81,11 @@ impl Row {
         }
     }
 
-    /// Reports whether it is running and has no environment. Either it was given none, or it is
-    /// just executing a program: the kernel has dropped its old environment and not yet set the new
+    /// Reports whether it is running and has no environment. Either it was given none, or it is in
+    /// the middle of `execve`: the kernel has dropped its old environment and not yet set the new
     /// one, which may well have a mark.
     pub(crate) fn has_no_environment(&self) -> bool {
-        // Kernel threads have none either; they are the children of process 2.
+        // Kernel threads have none either; they are the children of process 2 (`kthreadd`).
         let has_one = self.zombie || self.parent == 2;
         !has_one
             && matches!(
@@ -199,7 +199,7 @@ pub(crate) struct Scanner {
 }
 
 impl Scanner {
-    /// Returns a table that was read after this call.
+    /// Returns a table whose read started after this function was called.
     pub(crate) async fn table(self: &Arc<Self>) -> Arc<Table> {
         let (answer, table) = oneshot::channel();
         let first = {
@@ -209,8 +209,8 @@ impl Scanner {
         };
         if first {
             let scanner = Arc::clone(self);
-            // Runs in its own task: the first caller may be cancelled, and the others would wait
-            // forever.
+            // Runs in its own task: if the first caller ran it and were cancelled, the others would
+            // wait forever.
             tokio::spawn(async move {
                 tokio::task::yield_now().await;
                 let waiting = std::mem::take(&mut *scanner.waiting.lock());

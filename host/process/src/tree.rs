@@ -104,7 +104,7 @@ pub(crate) struct Tree {
     /// Exited processes, by id and start, to be reaped at the end if they became our children.
     /// Their pidfds are closed, to save file descriptors.
     exited: Vec<(i32, u64)>,
-    /// Processes that were found but have no pidfd, because the limit was reached.
+    /// Processes that were found but have no pidfd, because the limit on open pidfds was reached.
     unheld: Vec<Descendant>,
     /// How many more searches must find no new process before the tree counts as settled.
     searches_left: u8,
@@ -213,8 +213,8 @@ impl Tree {
             _ => None,
         };
         for member in &self.members {
-            // Check its group now: it may have left the group just before the signal was sent. A
-            // process that is still in the group was reached.
+            // Check the member's group now: it may have left the group just before the signal was
+            // sent. A process that is still in the group was reached.
             if group.is_none() || Row::read(member.pid).map(|row| row.group) != group {
                 member.signal(signal);
             }
@@ -279,7 +279,7 @@ impl Tree {
 }
 
 /// The maximum number of processes to open pidfds for at a time: half of the file descriptors that
-/// this program may have.
+/// this program may open.
 fn most_held() -> usize {
     const FEWEST: u64 = 32;
     let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);

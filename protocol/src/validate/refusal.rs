@@ -28,7 +28,7 @@ pub struct Refusal {
     pub id: Option<Id>,
     /// The invalid location, as a JSON pointer; `""` is the whole line.
     pub pointer: String,
-    /// What is wrong, in one line without control characters.
+    /// What is wrong, on one line and without control characters.
     pub reason: String,
     /// Whether this is a reply to an interception with `block: true`. Such a reply still blocks the
     /// event, even though it is invalid.

@@ -72,7 +72,7 @@ pub enum SchemaError {
 pub struct Mismatch {
     /// The invalid location, as a JSON pointer; `""` is the whole value.
     pub pointer: String,
-    /// What is wrong, in one line without control characters.
+    /// What is wrong, on one line and without control characters.
     pub reason: String,
 }
 

@@ -70,7 +70,7 @@ fn json() -> impl Strategy<Value = String> {
     })
 }
 
-/// `serde_json` keeps the last of two duplicate keys; the strict parser rejects both.
+/// `serde_json` keeps the last of two duplicate keys; the strict parser rejects the object.
 fn has_duplicate_key(json: &[u8]) -> bool {
     validate::strict_json(json).is_err_and(|refusal| refusal.reason == "duplicate key")
 }

@@ -32,7 +32,7 @@ pub(crate) struct Jail {
 }
 
 impl Jail {
-    /// Builds the rules in the parent, because this opens files and allocates.
+    /// Builds the rules. Runs in the parent, because it opens files and allocates.
     pub(crate) fn build(
         confinement: &Confinement,
         spec: &Spec,
@@ -61,7 +61,8 @@ impl Jail {
             return Ok(());
         }
         drop_capabilities();
-        // Landlock and seccomp both require this. It also stops a setuid program from escaping.
+        // Landlock and seccomp both require this. It also prevents an escape through a setuid
+        // program.
         set_no_new_privs(true)?;
         if let Some(rules) = &self.landlock {
             // SAFETY: the call takes two integers.
@@ -74,7 +75,8 @@ impl Jail {
                 len: u16::try_from(filter.len()).unwrap_or(u16::MAX),
                 filter: filter.as_ptr().cast_mut(),
             };
-            // SAFETY: the kernel copies `len` instructions through a pointer to that many, and changes none.
+            // SAFETY: the pointer refers to `len` instructions, which the kernel copies and does
+            // not change.
             check(unsafe {
                 libc::syscall(
                     libc::SYS_seccomp,
@@ -99,7 +101,7 @@ fn drop_capabilities() {
     }
     for number in 0..u64::BITS {
         let capability = CapabilitySet::from_bits_retain(1 << number);
-        // This also fails for the first number that the kernel does not know.
+        // This call also fails for the first capability that the kernel does not know.
         if !KEPT.contains(capability) && remove_capability_from_bounding_set(capability).is_err() {
             break;
         }
@@ -120,8 +122,8 @@ fn close_on_exec() -> rustix::io::Result<()> {
         )
     });
     match closed {
-        // Kernels before 5.11 lack this call. Everything that this program opens is closed on exec
-        // anyway.
+        // Kernels before 5.11 do not support CLOSE_RANGE_CLOEXEC. Everything that this program
+        // opens is close-on-exec anyway.
         Err(Errno::NOSYS | Errno::INVAL) => Ok(()),
         result => result,
     }

@@ -15,8 +15,8 @@ use super::system::{self, Grant};
 use super::{BuildError, Confinement, Granted, Net, program};
 use crate::Spec;
 
-/// Returns the kernel's Landlock ABI version, at most the newest that the rules use; 0 without
-/// Landlock.
+/// Returns the kernel's Landlock ABI version, capped at the newest version that the rules use.
+/// Returns 0 without Landlock.
 pub(super) fn version() -> u8 {
     const VERSION: libc::c_long = 1;
     const NEWEST: libc::c_long = 7;
@@ -111,8 +111,8 @@ impl Builder {
         if !scope.is_empty() {
             set = set.scope(scope).map_err(other)?;
         }
-        // From here on, ignore access rights that a rule for a single file cannot have because they
-        // apply to directories.
+        // From here on, drop access rights that apply only to directories from rules for single
+        // files.
         let set = set.create().map_err(other)?;
         let set = set.set_compatibility(CompatLevel::BestEffort);
         Ok(Self {

@@ -26,7 +26,7 @@ const PARTS: [&str; 7] = [
 /// file, and the programs on `PATH` that it refers to, with their installations.
 ///
 /// The author of a program chooses its first line and the targets of its links, so these grant
-/// nothing by themselves. They may refer to the system directories, to what is declared, and to
+/// nothing by themselves. They may refer to the system directories, to declared paths, and to
 /// programs on `PATH`, which the user chose. What such a program refers to in turn is the user's
 /// choice as well.
 pub(super) fn needs(spec: &Spec, confinement: &Confinement) -> Result<Vec<PathBuf>, Undeclared> {
@@ -96,7 +96,7 @@ impl Step {
         if places.is_covered(real) {
             return Ok(is_user_chosen);
         }
-        // The caller may start any file, but that grants nothing that the file refers to.
+        // The caller may start any file, but that does not grant access to what the file refers to.
         if is_user_chosen {
             needs.extend(installation(real));
         } else if self.by.is_some() || places.is_declared(&at) {
@@ -130,7 +130,7 @@ impl Places {
         };
         let path = spec.variable("PATH").unwrap_or_default();
         let path: Vec<PathBuf> = env::split_paths(&path)
-            // A relative entry means a different directory for each program.
+            // Skip relative entries: they depend on each program's working directory.
             .filter(|folder| folder.is_absolute())
             .filter_map(|folder| real(&folder))
             .collect();
@@ -328,7 +328,7 @@ mod tests {
                 shims.join("python3")
             ]
         );
-        // Another program of the same version manager, by its path.
+        // Another program of the same version manager, given by its path.
         let python = manager.join("versions/3/bin/python3");
         file(&python, "");
         file(&script, &format!("#!{}\n", python.display()));
@@ -352,7 +352,7 @@ mod tests {
         for part in ["bin", "lib", "bin/black", "bin/python"] {
             assert!(needed.contains(&env.join(part)), "{part}: {needed:?}");
         }
-        // It is not granted if the confined program could have written it.
+        // The link's target is not granted if the confined program could have written the link.
         let spec = Spec::new(bin.join("black")).env("PATH", &bin);
         let refused = needs(&spec, &narrow().write(&bin)).unwrap_err();
         assert_eq!(refused.needed, env);

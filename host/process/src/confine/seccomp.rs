@@ -2,7 +2,7 @@
 //!
 //! It is written by hand because it is short, and because the details determine whether it can be
 //! bypassed: other architectures (i386 on an x86-64 kernel) use other system call numbers, and so
-//! does x32, which has the same architecture value.
+//! does x32, which has the same `AUDIT_ARCH` value as x86-64.
 
 use libc::{
     AF_INET, AF_INET6, AF_UNIX, EACCES, ENOTTY, EOPNOTSUPP, EPERM, IPPROTO_TCP, MSG_FASTOPEN,
@@ -44,7 +44,7 @@ const DENIED: [c_long; 31] = [
     libc::SYS_add_key,
     libc::SYS_request_key,
     libc::SYS_keyctl,
-    // Memory, queues and semaphores shared with the user's other programs by a number or a name.
+    // System V IPC and POSIX message queues, which are shared with the user's other programs.
     libc::SYS_shmget,
     libc::SYS_shmat,
     libc::SYS_shmctl,
@@ -58,7 +58,8 @@ const DENIED: [c_long; 31] = [
     libc::SYS_semctl,
     libc::SYS_mq_open,
     libc::SYS_mq_unlink,
-    // The kernel itself. Most of these need a privilege, which a process running as root may have.
+    // Access to the kernel itself. Most of these calls require a capability, which a process
+    // running as root may have.
     libc::SYS_bpf,
     libc::SYS_perf_event_open,
     libc::SYS_userfaultfd,
@@ -79,9 +80,9 @@ const DENIED: [c_long; 31] = [
 /// runtimes call it at startup and never use it.
 const WATCH: c_long = libc::SYS_inotify_add_watch;
 
-/// System calls that set and remove extended attributes, including access control lists, and file
-/// flags. Landlock has no rule for them. The error is that of a file system without attributes,
-/// which `cp -a`, `tar` and Python's `shutil.copy2` tolerate.
+/// System calls that change extended attributes (including ACLs) or file flags. Landlock has no
+/// rule for them. They fail with EOPNOTSUPP, as on a file system without extended attributes;
+/// `cp -a`, `tar` and Python's `shutil.copy2` tolerate this error.
 const ATTRIBUTES: [c_long; 9] = [
     libc::SYS_setxattr,
     libc::SYS_lsetxattr,
@@ -89,8 +90,8 @@ const ATTRIBUTES: [c_long; 9] = [
     libc::SYS_removexattr,
     libc::SYS_lremovexattr,
     libc::SYS_fremovexattr,
-    // `setxattrat`, `removexattrat` and `file_setattr`: too new for the libc crate, and the same on
-    // all architectures.
+    // `setxattrat`, `removexattrat` and `file_setattr`, which are too new for the libc crate. Their
+    // numbers are the same on all architectures.
     463,
     466,
     469,
@@ -117,7 +118,8 @@ const INBOUND: [c_long; 4] = [
     libc::SYS_accept4,
 ];
 
-/// Reports whether the kernel supports filters that return an error, and the architecture is known.
+/// Reports whether the architecture is known and the kernel supports filters that return an error
+/// (`SECCOMP_RET_ERRNO`).
 pub(super) fn is_available() -> bool {
     let action = libc::SECCOMP_RET_ERRNO;
     // SAFETY: the call reads one `u32` through the pointer, which lives until it returns.
@@ -132,7 +134,7 @@ pub(super) fn is_available() -> bool {
     ARCH.is_some() && available == 0
 }
 
-/// Builds the filter: a program for the kernel's BPF machine that runs before every system call.
+/// Builds the filter: a classic BPF program that the kernel runs before every system call.
 pub(super) fn filter(net: &Net) -> Option<Vec<sock_filter>> {
     let mut code = vec![load(Field::Arch), skip_if(JEQ, ARCH?, 1), deny(EPERM)];
     code.push(load(Field::Number));
@@ -174,8 +176,9 @@ impl Case {
     }
 }
 
-/// Selects the case by binary search. The kernel runs a new filter once for every system call it
-/// knows, so a linear list of comparisons would add a tenth of a millisecond to each start.
+/// Selects the case by binary search. The kernel runs a newly installed filter once for every
+/// system call number, so a linear list of comparisons would add a tenth of a millisecond to each
+/// start.
 fn decide(cases: &[Case]) -> Vec<sock_filter> {
     let length = |code: &[sock_filter]| u8::try_from(code.len()).expect("the filter is short");
     match cases {
@@ -197,9 +200,9 @@ fn decide(cases: &[Case]) -> Vec<sock_filter> {
     }
 }
 
-/// Denies changing another process's limits, one of which is the CPU time after which it is killed.
-/// Also denies changing the limit that marks the process's tree. Reading limits is allowed; the
-/// pointer to the new limit is null then.
+/// Denies changing another process's limits with `prlimit64`: a low CPU time limit would kill it.
+/// Also denies changing the limit that marks the process's tree. Reading limits is allowed: the
+/// pointer to the new limit is then null.
 fn limits() -> Vec<sock_filter> {
     let mut code = vec![
         load(Field::Argument(0)),
@@ -272,7 +275,8 @@ fn sending(flags: u32) -> Vec<sock_filter> {
     ]
 }
 
-/// Allows connected pairs of Unix sockets, except datagram sockets, which can send to any address.
+/// Allows `socketpair` for Unix sockets, except for datagram sockets, which can send to any
+/// address.
 fn pairs() -> Vec<sock_filter> {
     vec![
         load(Field::Argument(0)),
@@ -287,8 +291,8 @@ fn pairs() -> Vec<sock_filter> {
     ]
 }
 
-/// Allows all options except the one that replaces TCP with another protocol (SMC), which
-/// Landlock's rules do not cover.
+/// Allows all socket options except `TCP_ULP`, which can replace TCP with another protocol (SMC)
+/// that Landlock's rules do not cover.
 fn options() -> Vec<sock_filter> {
     vec![
         load(Field::Argument(1)),

@@ -81,7 +81,7 @@ impl Support {
             files: self.files(),
             tcp: match net {
                 Net::None => self.seccomp || self.tcp(),
-                // Landlock enforces the ports, seccomp blocks the ways around it (Multipath TCP,
+                // Landlock enforces the ports; seccomp blocks the ways around it (Multipath TCP,
                 // TCP Fast Open).
                 Net::Ports(_) => self.seccomp && self.tcp(),
                 Net::All => true,
@@ -137,7 +137,7 @@ pub struct Enforced {
 }
 
 impl Enforced {
-    /// Reports whether the whole declaration is enforced.
+    /// Reports whether every part of the confinement is enforced.
     pub fn is_full(self) -> bool {
         self.files && self.tcp && self.other_sockets && self.signals
     }

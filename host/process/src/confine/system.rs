@@ -71,8 +71,8 @@ const SETTINGS: [&str; 43] = [
     "ssl/openssl.cnf",
 ];
 
-/// Prefixes of more names in `/etc`, usually followed by a version: distributions keep parts of
-/// runtimes there.
+/// Prefixes of further names to grant in `/etc`, usually followed by a version. Distributions keep
+/// parts of language runtimes there.
 const RUNTIMES: [&str; 4] = ["python", "perl", "java-", "terminfo"];
 
 /// Kernel information that runtimes read: the number of processors, memory limits, their own memory
@@ -87,7 +87,7 @@ const KERNEL: [&str; 4] = [
 ];
 
 /// Stateless devices, granted for reading and writing. The terminal is excluded, because a program
-/// could inject fake input there.
+/// could inject fake input there (TIOCSTI).
 const DEVICES: [&str; 5] = [
     "/dev/null",
     "/dev/zero",
@@ -138,7 +138,7 @@ fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
         {
             return Err(error);
         }
-        // This program may be confined itself and unable to list `/etc`.
+        // This program may itself be confined and unable to list `/etc`.
         Err(_) => {}
     }
     let of = |grant| move |path: PathBuf| (path, grant);
@@ -151,7 +151,7 @@ fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
         .chain(settings.into_iter().map(of(Grant::Setting)))
         .chain(devices.map(of(Grant::Device)))
     {
-        // On most systems `/bin` is a link into `/usr`, and so is the time zone.
+        // On most systems, `/bin` and `/etc/localtime` are links into `/usr`.
         let Ok(real) = path.canonicalize() else {
             continue;
         };

@@ -1,4 +1,4 @@
-//! For systems without a way to confine a process: nothing is enforced.
+//! Stubs for systems that cannot confine a process: nothing is enforced.
 
 use super::{BuildError, Confined, Confinement};
 use crate::Spec;

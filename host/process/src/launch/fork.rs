@@ -11,8 +11,8 @@ use crate::Spec;
 use crate::confine::Jail;
 use crate::marker::TreeId;
 
-/// Starts a process in its own process group, with three pipes, an empty signal mask, SIGPIPE at
-/// its default, and the mark of its tree.
+/// Starts a process in its own process group, with three pipes, an empty signal mask, SIGPIPE reset
+/// to its default action, and the mark of its tree.
 pub(crate) fn launch(spec: &Spec, tree: TreeId, _: Option<&Jail>) -> io::Result<Launched> {
     // `Command` would search `PATH` for a bare name, and resolve a relative path in the child's
     // directory.

@@ -20,8 +20,8 @@ use crate::error::Unconfined;
 use crate::limit;
 use crate::marker::TreeId;
 
-/// The shell that runs a program that is neither a binary nor a script with an interpreter line, as
-/// is usual on Unix.
+/// The shell for a file without an interpreter line that the kernel cannot execute (ENOEXEC), as
+/// with `execvp`.
 const SHELL: &CStr = c"/bin/sh";
 
 /// What executes a program. The discriminant is the index of the first argument to use.
@@ -156,8 +156,8 @@ fn text(text: OsString) -> io::Result<CString> {
     Ok(CString::new(text.into_vec())?)
 }
 
-/// Creates a pipe whose ends are closed on exec and are not 0, 1 or 2, which this program may have
-/// closed.
+/// Creates a pipe whose ends are close-on-exec and are not descriptors 0, 1 or 2, which are free if
+/// this program has closed them.
 fn pipe() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     Ok((above_standard(read)?, above_standard(write)?))

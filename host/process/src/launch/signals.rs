@@ -12,8 +12,8 @@ pub(super) fn reset() {
     for signal in 1..=LAST {
         let mut now = MaybeUninit::<libc::sigaction>::zeroed();
         // SAFETY: a zeroed `sigaction` is valid and means the default action, no flags and an empty
-        // mask. The calls read one and write the other. The calls fail for signals that the C
-        // library reserves, which stay unchanged.
+        // mask. The first call writes `now`, the second reads `default`. The calls fail for signals
+        // that the C library reserves, which stay unchanged.
         unsafe {
             if libc::sigaction(signal, ptr::null(), now.as_mut_ptr()) != 0 {
                 continue;

@@ -21,8 +21,9 @@ use crate::shebang;
 /// The child calls only a few functions, which use little stack.
 const STACK: usize = 64 << 10;
 
-/// Starts a process in its own process group, with three pipes, an empty signal mask, SIGPIPE at
-/// its default, and the marks of its tree. The kernel kills it when the calling thread exits.
+/// Starts a process in its own process group, with three pipes, an empty signal mask, SIGPIPE reset
+/// to its default action, and the marks of its tree. The kernel kills it when the calling thread
+/// exits.
 pub(crate) fn launch(spec: &Spec, tree: TreeId, jail: Option<&Jail>) -> io::Result<Launched> {
     let (image, [stdin, stdout, stderr]) = Image::new(spec, tree, jail)?;
     let pid = match vfork(&image, Executor::Kernel) {
@@ -37,7 +38,7 @@ pub(crate) fn launch(spec: &Spec, tree: TreeId, jail: Option<&Jail>) -> io::Resu
     })
 }
 
-/// Reports whether the kernel rejected the format of a script that has no interpreter line, which a
+/// Reports whether the kernel rejected (ENOEXEC) a script without an interpreter line, which a
 /// shell can run. Returns `false` for an interpreter of unknown format or a binary for another
 /// machine.
 fn is_shell_script(error: &io::Error, spec: &Spec) -> bool {
@@ -91,8 +92,8 @@ fn vfork(image: &Image<'_>, by: Executor) -> io::Result<Pid> {
     match shared.error.load(Ordering::Relaxed) {
         0 => Ok(pid),
         error => {
-            // It has exited. An error means that this program ignores SIGCHLD and there is nothing
-            // to reap.
+            // The child has exited. An error means that this program ignores SIGCHLD and there is
+            // nothing to reap.
             let _ = waitpid(Some(pid), WaitOptions::empty());
             Err(io::Error::from_raw_os_error(error))
         }

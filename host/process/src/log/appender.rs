@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use rustix::fs::{FlockOperation, OFlags, flock};
 use rustix::io::Errno;
 
-/// The delay before a log that could not be written is tried again.
+/// How long to wait after a failed write before trying again.
 const RETRY: Duration = Duration::from_secs(1);
 
 /// How long to wait for the lock. It is held only during one write, so a process that holds it
@@ -26,7 +26,7 @@ pub(super) struct Appender {
     file: Option<File>,
     /// Whether the last write stopped in the middle of a line because the disk was full.
     torn: bool,
-    /// Whether waiting for the lock timed out. Until it is free again, it is tried without waiting.
+    /// Whether waiting for the lock timed out. Until the lock is free again, attempts do not wait.
     lock_timed_out: bool,
     lost: u64,
     /// Why lines cannot be written at present; `None` if they can.
@@ -134,8 +134,8 @@ impl Appender {
         Ok(())
     }
 
-    /// Opens and locks the file that the path refers to now. Returns `false` without the lock,
-    /// because it timed out or the file system does not support locks.
+    /// Opens and locks the file that the path refers to now. Returns `false` if it could not be
+    /// locked, because the lock timed out or the file system does not support locks.
     fn open_and_lock(&mut self) -> io::Result<bool> {
         // Each iteration means that another process has just rotated the file, so after a few it is
         // fine to continue without the lock.

@@ -5,10 +5,10 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 
 use super::LogFile;
 
-/// The buffer size for a stream with much output. Apart from one line and the tail, this is all the
-/// memory that a stream uses.
+/// The buffer size for a stream with a lot of output. Apart from one line and the tail, this is all
+/// the memory that a stream uses.
 const CHUNK: usize = 64 << 10;
-/// The buffer size for other streams, which is nearly all of them.
+/// The buffer size for all other streams, which are the vast majority.
 const SMALL_CHUNK: usize = 2 << 10;
 
 /// A flood ends after this long without output.
@@ -17,8 +17,9 @@ const FLOOD_PAUSE: Duration = Duration::from_secs(1);
 /// Copies a stream, such as a process's standard error, to a log until it ends.
 ///
 /// Keeps reading even if the log cannot be written, so that the process never blocks on a full
-/// pipe. Run it as a task. The stream ends when the last process that holds it exits or closes it,
-/// which may be before or after the process itself exits. Needs a runtime with timers.
+/// pipe. Run it as a task. The stream ends when the last process that has it open exits or closes
+/// it, which may be before or after the process itself exits. Needs a tokio runtime with timers
+/// enabled.
 pub async fn pump(mut reader: impl AsyncRead + Unpin, log: &LogFile) {
     let mut chunk = vec![0; SMALL_CHUNK];
     let mut flooded = false;

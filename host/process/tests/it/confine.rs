@@ -17,7 +17,7 @@ use crate::support::{spawner, within};
 
 const PROBE: &str = include_str!("confine/probe.py");
 
-/// Where an action is attempted: in the process itself, in a child, in a daemon.
+/// Where an action is attempted: in the process itself, in a child, or in a daemon.
 const WAYS: [&str; 3] = ["self", "child", "daemon"];
 
 /// Returns a confinement that grants nothing. Returns `None` and prints why if the kernel cannot

@@ -79,8 +79,8 @@ async fn stopping_continues_when_the_caller_stops_waiting() {
     assert_eq!(within(process.wait()).await, Exit::Signal(9));
 }
 
-/// It left the group and cleared its environment, but its parent is running, so it is found by
-/// descent.
+/// The grandchild left the group and cleared its environment, but its parent is running, so it is
+/// found by descent.
 #[tokio::test]
 async fn a_grandchild_in_another_session_is_found_by_its_parents() {
     for grace in [Duration::ZERO, LONG] {
@@ -95,7 +95,7 @@ async fn a_grandchild_in_another_session_is_found_by_its_parents() {
     }
 }
 
-/// It lost its parent and cleared its environment, so it is found by its group.
+/// The grandchild lost its parent and cleared its environment, so it is found by its group.
 #[tokio::test]
 async fn a_grandchild_without_parents_is_found_by_its_group() {
     let (process, grandchild) = with_pid("env -i sleep 1000 & echo $!").await;
@@ -105,7 +105,7 @@ async fn a_grandchild_without_parents_is_found_by_its_group() {
     assert!(!is_alive(grandchild));
 }
 
-/// It left the group and lost its parents, so it is found by its mark.
+/// The daemon left the group and lost its parents, so it is found by its mark.
 #[tokio::test]
 async fn a_daemon_is_found_by_its_mark() {
     let (process, daemon) = with_pid("setsid sh -c 'sleep 1000 & echo $!' &").await;
@@ -149,8 +149,8 @@ async fn a_process_started_during_the_stop_gets_sigterm_too() {
     panic!("it never exited on SIGTERM, and had to be killed each time");
 }
 
-/// It moves to this test's group and clears its environment, so its child can only be found by
-/// descent.
+/// The process moves to this test's group and clears its environment, so its child can only be
+/// found by descent.
 #[tokio::test]
 async fn a_process_that_leaves_its_group_is_stopped() {
     let program = "import os, subprocess, time

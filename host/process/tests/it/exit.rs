@@ -54,7 +54,7 @@ async fn wait_is_not_delayed_by_a_grandchild_that_holds_the_pipes() {
         loop {
             let left = process.descendants().await;
             assert_eq!(left.len(), 1, "{left:?}");
-            // Until it executes `sleep`, its name is `sh`.
+            // The process is named `sh` until it executes `sleep`.
             if left[0].name == "sleep" {
                 break left;
             }

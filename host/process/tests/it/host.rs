@@ -12,7 +12,8 @@ async fn children_die_when_the_host_is_killed() {
     child_dies_with("host::helper_host").await;
 }
 
-/// Runs a helper that prints its child, kills it, and waits until the child has exited.
+/// Runs a helper that prints its child's process id, kills the helper, and waits until the child
+/// has exited.
 pub(crate) async fn child_dies_with(host: &str) {
     let mut host = rerun(host).stdout(Stdio::piped()).spawn().unwrap();
     let stdout = BufReader::new(host.stdout.take().unwrap());
@@ -33,8 +34,8 @@ async fn helper_host() {
     if !is_helper("host::helper_host") {
         return;
     }
-    // It ignores what a child would notice by itself: the end of its input, and the hangup of the
-    // terminal.
+    // The child ignores everything that could otherwise end it when the host dies: the end of its
+    // input, and the hangup of the terminal.
     let spec = sh("trap '' HUP TERM; while :; do sleep 1; done");
     let process = spawner().spawn(spec).await.unwrap();
     println!("\nchild {}", process.id());

@@ -217,7 +217,8 @@ async fn dropped_lines_of_a_flood_are_counted() {
     let mut limits = LogLimits::default();
     (limits.burst, limits.rate) = (1000, 10);
     let log = LogFile::new(&path, &limits);
-    // It keeps running, so the count is written after a pause and not at the end of the stream.
+    // The process keeps running, so the count is written after a pause and not at the end of the
+    // stream.
     let mut process = spawner()
         .spawn(sh("seq -f 'line %05g' 50000 >&2; read line"))
         .await

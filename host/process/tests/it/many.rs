@@ -142,7 +142,7 @@ async fn spawned(spawner: &Spawner, spec: &Spec, count: u32) -> Duration {
     took
 }
 
-/// There are more daemons than can be held at a time. They are stopped in rounds.
+/// There are more daemons than pidfds that can be open at a time. They are stopped in rounds.
 #[tokio::test]
 async fn more_processes_than_descriptors_are_all_stopped() {
     if !runs_alone("many::more_processes_than_descriptors_are_all_stopped") {
@@ -154,7 +154,7 @@ async fn more_processes_than_descriptors_are_all_stopped() {
     line(&mut lines(&mut process)).await;
     let all = process.descendants().await;
     assert_eq!(all.len(), 150);
-    // From here on, at most half of this number can be held at a time.
+    // From here on, at most half of this many pidfds can be open at a time.
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = Some(100);
     setrlimit(Resource::Nofile, limit).unwrap();

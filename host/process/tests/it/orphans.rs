@@ -133,7 +133,7 @@ async fn a_marked_orphan_is_swept_and_other_children_are_not() {
         .unwrap();
     let kept_daemon = pid(&mut lines(&mut kept)).await;
 
-    // It has no mark while its tree is stopped, and sets it again afterwards. A late fork would
+    // The orphan has no mark while its tree is stopped, and sets one afterwards. A late fork would
     // look the same.
     let dir = tempdir().unwrap();
     let script = r#"mark=$ZOT_PROCESS_TREE; ulimit -R 1000000000
@@ -197,7 +197,7 @@ async fn orphans_that_exit_by_themselves_are_reaped() {
         children == orphans
     })
     .await;
-    // One for the process itself and one for each orphan.
+    // One pidfd for the process itself and one for each orphan.
     until("they are held", || pidfds() == 4).await;
     std::fs::write(dir.path().join("go"), "").unwrap();
     until("they are reaped", || children().is_empty()).await;
@@ -207,7 +207,7 @@ async fn orphans_that_exit_by_themselves_are_reaped() {
     );
 }
 
-/// They exit before they can be seen, and are identified by their group.
+/// The orphans exit before a scan can find them, and are identified by their group.
 #[tokio::test]
 async fn short_lived_orphans_in_a_group_are_reaped() {
     if !runs_alone("orphans::short_lived_orphans_in_a_group_are_reaped") {
@@ -222,7 +222,7 @@ async fn short_lived_orphans_in_a_group_are_reaped() {
     until("no children", || children().is_empty()).await;
 }
 
-/// They leave the group and exit before they can be seen.
+/// The orphans leave the process group and exit before a scan can find them.
 #[tokio::test]
 async fn all_orphans_are_reaped_under_orphans_all() {
     if !runs_alone("orphans::all_orphans_are_reaped_under_orphans_all") {
@@ -255,7 +255,7 @@ async fn adopted_processes_of_a_tree_are_reaped_with_it() {
     until("no children", || children().is_empty()).await;
 }
 
-/// As in a container whose session belongs to the host: this program's session is then 0.
+/// As in a container whose session belongs to the host: this program's session id is then 0.
 #[test]
 fn adopted_processes_are_reaped_in_a_pid_namespace() {
     let inner = rerun("orphans::adopted_processes_of_a_tree_are_reaped_with_it");

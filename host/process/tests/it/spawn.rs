@@ -35,7 +35,7 @@ async fn a_file_that_is_not_a_program_is_an_error() {
     ]
     .map(|(name, text, mode)| file(name, text, mode));
     let by_nope = "the interpreter `/usr/bin/nope` named in the first line of `";
-    // A carriage return in the first line is shown.
+    // A carriage return in the first line is shown as `\r`.
     let by_return = r"the interpreter `/bin/sh\r` ";
     for (program, kind, start, end) in [
         (
@@ -125,8 +125,8 @@ async fn too_long_arguments_are_an_error() {
     assert!(text.starts_with("cannot start `/bin/sh`: "), "{text}");
 }
 
-/// The system does not execute a file that any process has open for writing, including a fork of
-/// this program.
+/// The kernel does not execute a file that any process has open for writing (ETXTBSY), including a
+/// fork of this program.
 #[tokio::test]
 async fn spawn_waits_for_a_program_that_is_being_written() {
     let dir = tempdir().unwrap();
@@ -277,7 +277,8 @@ async fn a_host_can_have_closed_its_standard_streams() {
     }
     let spawner = spawner();
     let streams = [0, 1, 2].map(|number| {
-        // SAFETY: they are open, and nothing else uses them because this test runs alone.
+        // SAFETY: the descriptors are open, and nothing else uses them because this test runs
+        // alone.
         let stream = unsafe { std::os::fd::OwnedFd::from_raw_fd(number) };
         rustix::io::fcntl_dupfd_cloexec(&stream, 10).unwrap()
     });

@@ -124,8 +124,8 @@ async fn files_outside_the_grants_cannot_be_changed() {
     for what in attempts {
         denied(what, &held).await;
     }
-    // A hard link into a writable directory would allow writing the file. The error is the one for
-    // a link between disks, so programs fall back to copying.
+    // A hard link into a writable directory would allow writing the file. The error is EXDEV, as
+    // for a link between file systems, so programs fall back to copying.
     let link: &[&str] = &["link", &secret, &new_inside];
     for way in super::WAYS {
         assert_eq!(attempt(way, link, Some(&held)).await, "EXDEV");
@@ -204,7 +204,8 @@ async fn file_attributes_and_flags_cannot_be_changed() {
     }
 }
 
-/// Programs that copy attributes react to the error as on a file system without attributes.
+/// Programs that copy attributes tolerate the error (EOPNOTSUPP), as on a file system without
+/// extended attributes.
 #[tokio::test]
 async fn copying_files_works_without_attributes() {
     let (Some(narrow), Some(python)) = (narrow(), python()) else {

@@ -18,8 +18,7 @@ fn listener() -> (TcpListener, String) {
     (listener, port)
 }
 
-/// Returns a port below the ephemeral range, so that no other test gets it when it asks for any
-/// free port.
+/// Returns a port below the ephemeral range, so that a test that binds to port 0 never gets it.
 fn free_port() -> String {
     let start = 20_000 + std::process::id() % 10_000;
     let mut ports = (start..32_768).filter(|port| {

@@ -24,7 +24,7 @@ impl Folders {
         let (own, victim) = (root.join("own"), root.join("victim"));
         fs::create_dir(&own).unwrap();
         fs::create_dir_all(victim.join("shims")).unwrap();
-        // On file systems without modes, everything is executable.
+        // Both are executable, because on file systems without modes every file is.
         script(&victim.join("keys.ini"), "# secret\n", 0o755);
         script(&victim.join("shims/x"), "#!/bin/sh\n. \"$1\"\n", 0o755);
         Self {
@@ -129,7 +129,7 @@ async fn a_program_given_by_path_grants_one_file() {
     assert!(!result.contains("secret"), "{result}");
 }
 
-/// The kernel does not recognise its format, so the start fails, confined or not.
+/// The kernel does not recognise the interpreter's format, so the start fails, confined or not.
 #[tokio::test]
 async fn an_interpreter_that_is_not_a_program_is_not_run_by_a_shell() {
     let folders = Folders::new();
