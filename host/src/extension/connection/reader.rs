@@ -13,9 +13,6 @@ const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
 /// How long to wait for the exit status after the output has ended. A crashing process closes its
 /// output first and exits after it has written its core dump.
 const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(1);
-/// How many lines are handled before other tasks run. An extension that sends without a pause must
-/// not delay the others noticeably.
-const LINES_PER_TURN: usize = 8;
 
 /// The standard output of an extension.
 pub(crate) type OutputPipe = Box<dyn AsyncRead + Send + Unpin>;
@@ -89,12 +86,11 @@ impl Connection {
         let writing = self.outbox.drive();
         pin!(exit, writing);
         loop {
-            let mut handled = 0;
             while let Some(line) = lines.buffered() {
                 self.check_stopped()?;
                 self.line(line, &mut state)?;
-                handled += 1;
-                if handled % LINES_PER_TURN == 0 {
+                // An extension that sends without a pause must not delay the others.
+                if lines.has_more() {
                     yield_now().await;
                 }
             }
