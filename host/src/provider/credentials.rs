@@ -37,7 +37,7 @@ pub fn providers() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().map(|(name, _)| *name)
 }
 
-/// Returns the environment variables with keys. Child processes do not inherit them.
+/// Returns the environment variables that can hold keys. Child processes do not inherit them.
 pub fn variables() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().filter_map(|(_, variable)| *variable)
 }

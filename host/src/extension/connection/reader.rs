@@ -13,8 +13,8 @@ const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
 /// How long to wait for the exit status after the output has ended. A crashing process closes its
 /// output first and exits after it has written its core dump.
 const EXIT_AFTER_OUTPUT: Duration = Duration::from_secs(1);
-/// How many lines are handled before other tasks run. An extension that sends without a pause must
-/// not delay the others noticeably.
+/// How many lines are handled before yielding to other tasks. An extension that sends without a
+/// pause must not delay the others noticeably.
 const LINES_PER_TURN: usize = 8;
 
 /// The standard output of an extension.
@@ -75,7 +75,7 @@ impl ProcessEnd {
 }
 
 impl Connection {
-    /// Reads to the end and returns why the stream ended: `Err` if this side ended it.
+    /// Reads to the end and returns why the stream ended: `Err` if the host ended it.
     pub(super) async fn read(
         &self,
         (output, ack): (OutputPipe, HelloAck),
@@ -151,8 +151,8 @@ impl Connection {
         due.into_iter().flatten().min()
     }
 
-    /// Returns when the write stall will exceed its limit, if the extension does not read before
-    /// then.
+    /// Returns the time at which a stalled write exceeds its limit, unless the extension reads
+    /// before then.
     fn stall(&self, state: &ReadState) -> Option<Instant> {
         let stalled = self.outbox.stalled_since()?;
         let counted = state.stall_counted_from.max(self.pending.settled_at());
@@ -181,7 +181,7 @@ impl Connection {
                 return Err(format!("was disconnected: it read nothing for {limit:?}"));
             }
             // The extension may be too busy with a request to read its input. That time does not
-            // count.
+            // count as a stall.
             state.stall_counted_from = now;
         }
         Ok(())
