@@ -169,7 +169,7 @@ impl Agent {
         Ok(())
     }
 
-    /// Counts the tokens of an answer.
+    /// Adds the tokens of an answer to the total and returns the usage event.
     async fn count(&self, tokens: Tokens) -> rpc::UsageEvent {
         self.state.lock().await.count(tokens)
     }
@@ -180,7 +180,7 @@ impl Agent {
     }
 }
 
-/// Adds the `type` that providers require.
+/// Adds `type: "object"`, which providers require, to a schema without a `type`.
 fn with_type(schema: &Object) -> Object {
     let mut schema = schema.clone();
     schema.entry("type").or_insert_with(|| "object".into());

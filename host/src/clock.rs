@@ -2,14 +2,14 @@
 
 use std::time::SystemTime;
 
-/// Returns the current time: `2026-04-19T11:30:00.250Z`.
+/// Returns the current time, such as `2026-04-19T11:30:00.250Z`.
 pub fn now() -> String {
     rfc3339(SystemTime::now())
 }
 
 /// Formats a time in RFC 3339. Times before 1970 and after the year 9999 become the start of 1970.
 pub fn rfc3339(time: SystemTime) -> String {
-    // `humantime` fails to format other years, and `to_string` would panic.
+    // `humantime` cannot format years before 1970 or after 9999, and `to_string` would panic.
     let most = SystemTime::UNIX_EPOCH + std::time::Duration::from_secs(253_402_300_799);
     let shown = if (SystemTime::UNIX_EPOCH..=most).contains(&time) {
         time

@@ -55,8 +55,8 @@ pub fn find(cwd: &Path, home: &Home) -> ContextFiles {
     context
 }
 
-/// Returns the root of the repository that contains `cwd`: the closest folder with a `.git`, which
-/// is a file in a worktree.
+/// Returns the root of the repository that contains `cwd`: the closest folder that contains `.git`,
+/// which is a directory, or a file in a worktree.
 pub fn repository(cwd: &Path) -> Option<&Path> {
     cwd.ancestors()
         .find(|folder| folder.join(".git").symlink_metadata().is_ok())

@@ -78,7 +78,7 @@ pub(crate) fn replace<T>(
     prepare: impl FnOnce(File) -> io::Result<T>,
 ) -> io::Result<T> {
     let own = with_suffix(path, &format!(".new-{}", std::process::id()));
-    // Remove a file left behind by an earlier process with the same id.
+    // Remove a file left behind by an earlier process with the same PID.
     let _ = fs::remove_file(&own);
     let replaced = write_new(&own, bytes).and_then(|file| {
         let prepared = prepare(file)?;
@@ -92,8 +92,8 @@ pub(crate) fn replace<T>(
     replaced
 }
 
-/// Creates a file with mode 0600 and syncs it to disk. Fails if it exists; removes it again on
-/// failure.
+/// Creates a file with mode 0600 and syncs it to disk. Fails if the file already exists. If writing
+/// fails, removes the new file.
 pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
     let mut file = OpenOptions::new()
         .read(true)
@@ -110,8 +110,8 @@ pub(crate) fn write_new(path: &Path, bytes: &[u8]) -> io::Result<File> {
     }
 }
 
-/// Syncs the parent folder, so that a new name survives a power failure. Errors are ignored, since
-/// some file systems do not support it.
+/// Syncs the parent folder, so that a new or renamed file survives a power failure. Errors are
+/// ignored, since some file systems cannot sync a folder.
 pub(crate) fn sync_folder(of: &Path) {
     if let Some(folder) = of.parent() {
         let _ = File::open(folder).and_then(|folder| folder.sync_all());

@@ -52,7 +52,7 @@ pub enum HomeError {
 
 impl Home {
     /// Creates a home at `path`. A relative path is resolved now, against the current directory,
-    /// since extensions run elsewhere.
+    /// since extensions run in other directories.
     pub fn at(path: impl Into<PathBuf>) -> Self {
         let path = path.into();
         Self {
@@ -61,7 +61,8 @@ impl Home {
     }
 
     /// Returns the home from the environment: `ZOT_HOME`, or the platform's default. An empty
-    /// variable counts as unset. Without `HOME`, it asks the system for the home directory.
+    /// variable counts as unset. If `HOME` is unset, the home directory comes from the user
+    /// database (see [`env::home_dir`]).
     pub fn from_env() -> Result<Self, HomeError> {
         Self::from_vars(cfg!(target_os = "macos"), |name| match name {
             "HOME" => env::home_dir().map(OsString::from),
@@ -115,7 +116,7 @@ impl Home {
         self.path.join("extensions.lock")
     }
 
-    /// The owner of the data in [`data_dir`](Self::data_dir): a
+    /// The file that records the owner of [`data_dir`](Self::data_dir): a
     /// [`DataOwner`](crate::extension::DataOwner). It is stored outside that directory, where the
     /// extension cannot change it.
     pub fn data_owner(&self, name: &str) -> PathBuf {
@@ -145,7 +146,7 @@ impl Home {
         self.path.join("sessions")
     }
 
-    /// The API keys, mode 0600.
+    /// The file with the API keys (mode 0600).
     pub fn auth(&self) -> PathBuf {
         self.path.join("auth.json")
     }

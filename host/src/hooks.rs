@@ -4,7 +4,7 @@ use std::pin::Pin;
 
 use zot_protocol::{NoteLevel, Object, OpenPanel, PanelClose, PanelRender, rpc};
 
-/// The user's answer to a confirmation.
+/// The user's answer to a confirmation prompt.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Confirmed {
     /// Run the tool.
@@ -13,10 +13,10 @@ pub enum Confirmed {
     No,
 }
 
-/// The program that embeds a host: a terminal, a driver over a pipe, a test. Every method has a
-/// default that does nothing. None of them may block or panic. They are called in the order of the
-/// events that they report. Text arrives as the extension sent it, so strip control sequences
-/// before writing it to a terminal.
+/// The program that embeds a host, such as a terminal UI, a driver over a pipe, or a test. Every
+/// method has a default that does nothing. None of them may block or panic. They are called in the
+/// order of the events that they report. Text arrives as the extension sent it, so strip control
+/// sequences before writing it to a terminal.
 #[expect(unused_variables, reason = "the defaults do nothing")]
 pub trait Hooks: Send + Sync {
     /// An extension sent a note for the user, or the host has one about an extension.
@@ -37,7 +37,7 @@ pub trait Hooks: Send + Sync {
     /// An extension closed a panel.
     fn close_panel(&self, extension: &str, close: PanelClose) {}
 
-    /// An extension exited by itself; remove its panels and notes. A note has reported why.
+    /// An extension exited by itself; remove its panels and notes. A note has already said why.
     fn gone(&self, extension: &str) {}
 
     /// Asks whether to run a tool, with the arguments as the interceptors left them. `caller` is

@@ -103,7 +103,7 @@ pub enum HostError {
     /// No extension with this name is running.
     #[error("no extension `{0}` is running")]
     NoSuchExtension(String),
-    /// The extension lacks the permission.
+    /// The extension lacks a required permission.
     #[error("{extension}: {why}")]
     Denied {
         /// The extension.

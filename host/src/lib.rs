@@ -1,9 +1,9 @@
 //! Hosts zot extensions: discovers and starts them, speaks the protocol with them, runs their
 //! interceptor chains, and stops them together with every process they started.
 //!
-//! It is for programs that can be extended by other programs, written in any language. The feature
-//! `agent`, on by default, adds the agent that the extensions extend, as a library: `Runtime`.
-//! Without it, this crate is only the extension host.
+//! This crate is for programs that can be extended by other programs, written in any language. The
+//! feature `agent`, on by default, adds the agent that the extensions extend, as a library:
+//! `Runtime`. Without it, this crate is only the extension host.
 //!
 //! ```
 //! use zot_host::{Host, HostConfig, extension::{Launch, discover::{Search, TrustProject, discover}}, home::Home};
@@ -51,10 +51,10 @@
 //! [`Limits::startup`](zot_protocol::limits::Limits); an extension that is slower joins later.
 //! Calling it again reloads: it stops all extensions, then starts the new ones, and requests wait
 //! in the meantime. [`Host::reload`] runs discovery in between. [`Host::shutdown`] stops all
-//! extensions in parallel with every process they started, daemons included. To also stop processes
-//! that removed every marker of their tree, a program makes itself a subreaper
-//! ([`zot_process::Subreaper`]). That setting affects the whole process, so the library does not
-//! enable it.
+//! extensions in parallel, together with every process they started, including daemons. A process
+//! that has removed every marker of its process tree can be stopped only if the program is a
+//! subreaper ([`zot_process::Subreaper`]). That setting affects the whole program, so the library
+//! does not enable it.
 //!
 //! # Requests
 //!
@@ -81,11 +81,12 @@
 //!
 //! # Permissions
 //!
-//! The kernel confines an extension whose manifest declares
-//! [permissions](zot_protocol::Permissions), and every process it starts, as far as it can.
+//! If the manifest of an extension declares [permissions](zot_protocol::Permissions), the kernel
+//! confines the extension and every process it starts, as far as the kernel supports that.
 //! [`Host::permissions`] reports what is declared and what is enforced.
 //! [`HostConfig::strict_permissions`] refuses to start an extension whose permissions cannot be
-//! enforced. [`HostConfig::secrets`] are withheld from all extensions.
+//! enforced. [`HostConfig::secrets`] are withheld from every extension whose manifest does not list
+//! them.
 //!
 //! # How a frame is processed
 //!

@@ -44,7 +44,7 @@ pub enum Block {
         /// The image as base64.
         data: String,
     },
-    /// The model's reasoning, for providers that need it back.
+    /// The model's reasoning, for providers that require it to be sent back.
     Thinking {
         /// The text.
         text: String,
@@ -136,7 +136,8 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// Converts a message for drivers: images are replaced by their sizes, and reasoning is omitted.
+/// Converts a message to the form that drivers receive: images are replaced by their sizes, and
+/// reasoning is omitted.
 impl From<&Message> for rpc::Message {
     fn from(message: &Message) -> Self {
         let role = match message.role {

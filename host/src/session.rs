@@ -28,7 +28,7 @@
 //! | `type` | fields | |
 //! |---|---|---|
 //! | `session` | `version` (1), `id`, `cwd`, `created`, `provider`, `model`, `parent` (`id`, `messages`) | the head; `parent` if it was forked or imported |
-//! | `title` | `title` | the user's first message in one line; a later title replaces it |
+//! | `title` | `title` | the user's first message on one line; a later title replaces it |
 //! | `message` | `message`: a [`Message`] | a message |
 //! | `compaction` | `message`: a [`Message`] | the transcript is replaced with this summary; earlier messages stay in the file |
 //! | `clear` | | the transcript is cleared; earlier messages stay in the file |
@@ -130,7 +130,7 @@ impl Session {
         self.messages
     }
 
-    /// The user's first message in one line.
+    /// The user's first message on one line.
     pub fn title(&self) -> Option<&str> {
         self.title.as_deref()
     }

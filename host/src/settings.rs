@@ -276,7 +276,7 @@ fn check(bytes: &[u8]) -> Result<(), Refusal> {
     if validate::strict_json(body)?.is_object() {
         return Ok(());
     }
-    // The schema explains what is wrong.
+    // Validating against the schema produces an error that says what is wrong.
     validate::config(bytes)
         .1
         .into_iter()

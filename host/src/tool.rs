@@ -227,7 +227,7 @@ impl Toolbox {
     /// Runs a tool. Returns `None` if it is not a built-in one. Lines of a command's output go to
     /// `progress`, rate-limited so that a person can follow them.
     ///
-    /// Cancelling the call kills a command with every process it started, and stops a read. A write
+    /// Cancelling the call kills a command and every process it started, and stops a read. A write
     /// that has started is completed, which is quick, and the outcome says so; a file is never left
     /// half-written. Dropping the future has the same effect.
     pub async fn run(

@@ -76,7 +76,7 @@ pub struct FrameError {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub pointer: Option<String>,
-    /// What is wrong, in one line.
+    /// What is wrong, on one line.
     #[new(into)]
     #[serde(default, deserialize_with = "crate::absent::or_default")]
     pub message: String,

@@ -136,7 +136,7 @@ fn not_registered(host: &Host, extension: &str, ask: &OneRequest) -> anyhow::Err
     let (kind, slash, name, names, other) = match ask {
         OneRequest::Command(name, _) => {
             let names: Vec<&str> = registry.commands().iter().map(|it| &*it.name).collect();
-            let call = format!("{name} is a tool: zot ext call {extension} {name} '{{…}}'");
+            let call = format!("{name} is a tool; run `zot ext call {extension} {name} '{{…}}'`");
             (
                 "command",
                 "/",
@@ -148,7 +148,7 @@ fn not_registered(host: &Host, extension: &str, ask: &OneRequest) -> anyhow::Err
         OneRequest::Tool(name, _) => {
             let tools = registry.tools().iter();
             let names: Vec<&str> = tools.map(|it| &*it.tool.frame.name).collect();
-            let run = format!("{name} is a command: zot ext run {extension} {name}");
+            let run = format!("{name} is a command; run `zot ext run {extension} {name}`");
             ("tool", "", name, names, registry.command(name).map(|_| run))
         }
     };

@@ -39,7 +39,7 @@ fn set(keys: &Credentials, args: &SetKey) -> anyhow::Result<()> {
     if !credentials::providers().any(|known| known == provider) {
         let known: Vec<&str> = credentials::providers().collect();
         let message = format!(
-            "`{}` is not a provider with an API key\nhint: use one of {}",
+            "`{}` is not a provider that uses an API key\nhint: use one of {}",
             provider.escape_debug(),
             known.join(", ")
         );

@@ -165,14 +165,14 @@ fn unknown_names_are_errors_that_list_the_known_ones() {
     let ran = call(&world, &["show"]);
     assert!(
         ran.err
-            .contains("hint: show is a command: zot ext run kit show"),
+            .contains("hint: show is a command; run `zot ext run kit show`"),
         "{}",
         ran.err
     );
     let ran = run(&world, &["echo"]);
     assert!(
         ran.err
-            .contains("hint: echo is a tool: zot ext call kit echo"),
+            .contains("hint: echo is a tool; run `zot ext call kit echo"),
         "{}",
         ran.err
     );

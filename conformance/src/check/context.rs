@@ -137,7 +137,7 @@ impl Cx {
     pub(crate) async fn launch(&self, how: Start) -> Result<Session, Stop> {
         let session = Session::start(self.target(), &how, Arc::clone(&self.sink)).await;
         session.map_err(|error| {
-            let what = format!("it failed to start again: {error}");
+            let what = format!("it failed to restart: {error}");
             Stop::not_exercised(Finding::new(what))
         })
     }

@@ -64,7 +64,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Safe,
         title: "accepts a frame of 1 MiB (and should accept 4 MiB)",
         does: "Sends a request padded to 1 MiB with an unknown field, and one padded to 4 MiB, which is the limit.",
-        why: "A whole file or image is sent in one line.",
+        why: "A whole file or image is sent on one line.",
         fix: "Read lines of any length; many line readers stop at 64 KiB by default.",
         needs: &["ROB-02"],
         run: Run::Probed(|cx| Box::pin(large(cx))),
@@ -120,7 +120,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "every line of stdout is a frame",
         does: "Validates every line after `hello`, in every process.",
         why: "stdout is for frames only, so a debug print is an invalid frame.",
-        fix: "Write messages for people to stderr, which goes to the extension's log.",
+        fix: "Write human-readable messages to stderr, which goes to the extension's log.",
         needs: &[],
         run: Run::Watched(is_frame, |_, _| None),
     },
@@ -172,7 +172,9 @@ fn is_frame(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let refusal = refusal(received, before)?;
     let finding = match refusal.frame_type.as_deref() {
         None => Finding {
-            hint: Some("stdout is for frames only; write messages for people to stderr".to_owned()),
+            hint: Some(
+                "stdout is for frames only; write human-readable messages to stderr".to_owned(),
+            ),
             ..does_not_validate(received, refusal)
         },
         Some(_) => does_not_validate(received, refusal),

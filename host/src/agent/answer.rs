@@ -25,7 +25,7 @@ struct OpenCall {
     id: ToolId,
     name: String,
     args: String,
-    /// Whether the arguments exceed the size limit. The rest is dropped.
+    /// Whether the arguments exceed the size limit. Further pieces are dropped.
     too_large: bool,
 }
 
@@ -165,8 +165,8 @@ fn read_args(text: &str) -> Result<Object, String> {
         Ok(Value::Object(args)) => Ok(args),
         Ok(_) => Err("arguments must be a JSON object".to_owned()),
         Err(mut refusal) => {
-            // Arguments are not a frame, even if they have a `type`, so the error must not mention
-            // one.
+            // Arguments are not a frame, even if they have a `type` field, so the error must not
+            // name a frame type.
             refusal.frame_type = None;
             Err(format!("invalid arguments: {refusal}"))
         }

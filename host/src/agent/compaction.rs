@@ -10,7 +10,7 @@ use crate::{
     message::{Message, Role},
 };
 
-/// The request for a summary.
+/// The prompt that asks the model for a summary.
 const ASK: &str = "\
 Summarise our conversation so far for yourself: this summary is all you will have to continue with. Keep what the user asked for and \
 decided, the files that matter and what was changed in them, what was tried and how it went, what is still open, and the next step. \
@@ -28,7 +28,7 @@ enum NoSummary {
 }
 
 impl Agent {
-    /// Compacts the transcript. The last event is `compact_done`, or `done` if it failed.
+    /// Compacts the transcript. The last event is `compact_done`, or `done` if compaction fails.
     pub(crate) async fn compact(&self, events: &Events, cancel: &CancellationToken) {
         match self.shorten(cancel).await {
             Ok(summary) => {

@@ -3,8 +3,8 @@
 use tokio::sync::mpsc;
 use zot_protocol::rpc;
 
-/// Sends events in order. The channel is bounded, so a slow reader slows down the agent and the
-/// provider's socket instead of building up a backlog.
+/// Sends events in order. The channel is bounded to apply back-pressure: a slow reader slows down
+/// the agent and the provider's socket instead of building up a backlog.
 #[derive(Debug, Clone)]
 pub(crate) struct Events(mpsc::Sender<rpc::Event>);
 

@@ -66,7 +66,7 @@ impl Watcher for ModelCall<'_> {
     }
 }
 
-/// Stores the arguments of an extension's call that was executed.
+/// Records the arguments that an extension's call was executed with.
 #[derive(Default)]
 struct Executed(Option<Object>);
 
@@ -78,7 +78,7 @@ impl Watcher for Executed {
 
 impl Agent {
     /// Announces all tool calls of a message, ends the model's turn, and runs the calls in order.
-    /// Every call has a result in the transcript, whatever happens.
+    /// Every call gets a result in the transcript, whatever happens.
     pub(super) async fn run_calls(
         &self,
         calls: &[rpc::ToolCall],
@@ -86,7 +86,7 @@ impl Agent {
         events: &Events,
         cancel: &CancellationToken,
     ) {
-        // Drivers do not see arguments until the interceptors that may change them have been asked.
+        // Drivers do not see arguments until the interceptors that may change them have answered.
         let held = self.host.intercepts(&InterceptName::ToolCall);
         let mut invocations = Vec::with_capacity(calls.len());
         for call in calls {
@@ -128,7 +128,7 @@ impl Agent {
         }
     }
 
-    /// Runs a call and forwards its progress. `event` is `None` afterwards if it was sent to the
+    /// Runs a call and forwards its progress lines. Sets `event` to `None` if it was sent to the
     /// driver.
     async fn run_call(
         &self,
@@ -153,7 +153,8 @@ impl Agent {
         };
         let forwarding = async {
             while let Some(line) = lines.recv().await {
-                // The lines are part of a result that an interceptor may still change.
+                // If an interceptor may still change the result, which contains these lines, send
+                // only their count.
                 let text = if self.host.intercepts(&InterceptName::ToolResult) {
                     lines_so_far(count.load(Ordering::Relaxed))
                 } else {

@@ -26,7 +26,7 @@ use crate::{
 pub struct Prompt {
     /// The text.
     pub text: String,
-    /// Images: media type and base64.
+    /// The images, each as a media type and base64 data.
     pub images: Vec<(String, String)>,
 }
 
@@ -44,7 +44,7 @@ impl Prompt {
 enum Ended {
     Answered {
         answer: Answer,
-        /// Whether its text was held back from the user while it streamed.
+        /// Whether the answer's text was held back from the user while it streamed.
         held: bool,
     },
     Failed(ProviderError),
@@ -291,7 +291,7 @@ impl Agent {
         }
     }
 
-    /// Stores the text so far. Drops a message with tool calls, since the tools did not run.
+    /// Stores the text so far, but drops a message with tool calls, since the tools did not run.
     async fn aborted(&self, answer: Answer, held: bool, events: &Events) {
         if !answer.calls() && !answer.text().is_empty() {
             // Text that was held back has not been intercepted, so do not show it.
@@ -314,7 +314,7 @@ impl Agent {
         events.send(event).await;
     }
 
-    /// Adds a message to the transcript and the session, and returns its time.
+    /// Adds a message to the transcript and the session, and returns its timestamp.
     pub(super) async fn append(&self, role: Role, content: Vec<Block>) -> String {
         let time = clock::now();
         let message = Message {

@@ -28,7 +28,7 @@ impl Caller {
     }
 }
 
-/// A tool call and the calls that it is nested in. When a call is cancelled or finished, the calls
+/// A tool call and the calls that it is nested in. When a call is cancelled or finishes, the calls
 /// nested in it are cancelled.
 #[derive(Debug, Clone)]
 pub struct CallChain(Arc<CallNode>);
@@ -40,8 +40,7 @@ struct CallNode {
     caller: Option<Caller>,
     parent: Option<CallChain>,
     cancelled: CancellationToken,
-    /// The parent of the nested calls' tokens. Cancelled when this call is cancelled or has its
-    /// result.
+    /// The parent of the nested calls' tokens. Cancelled when this call is cancelled or finishes.
     nested: CancellationToken,
 }
 
@@ -120,7 +119,7 @@ impl CallChain {
         self.0.caller.as_ref().map(|caller| &*caller.name)
     }
 
-    /// Waits for the caller's turn to ask interceptors. The model does not wait.
+    /// Waits for the caller's turn to ask interceptors. Calls by the model do not wait.
     pub(crate) async fn interceptor_turn(&self) -> Option<OwnedMutexGuard<()>> {
         match &self.0.caller {
             Some(caller) => Some(caller.interceptor_turn().await),
@@ -138,13 +137,13 @@ impl CallChain {
         self.0.cancelled.cancel();
     }
 
-    /// Cancels the calls nested in this one. Called once this call has its result.
+    /// Cancels the calls nested in this one. Called when this call has finished.
     pub(crate) fn close(&self) {
         self.0.nested.cancel();
     }
 
     /// Reports whether the call has been cancelled, or a call that it is nested in has been
-    /// cancelled or has its result.
+    /// cancelled or has finished.
     pub fn is_cancelled(&self) -> bool {
         self.0.cancelled.is_cancelled()
     }

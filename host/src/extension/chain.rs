@@ -10,24 +10,24 @@ use super::fold::{Blocked, Failure, Fold, InterceptAnswer, Rights, Verdict};
 /// An interceptor of an event: an extension, or a fake one in a test.
 #[expect(unused_variables, reason = "the defaults are the same for all events")]
 pub trait Interceptor {
-    /// Its name.
+    /// The interceptor's name.
     fn name(&self) -> &str;
 
-    /// What to do with `event` if it fails.
+    /// What to do with `event` if the interceptor fails.
     fn on_failure(&self, event: &InterceptName) -> OnFailure;
 
-    /// Whether it may rewrite `event`. Default: yes.
+    /// Whether the interceptor may rewrite `event`. Default: yes.
     fn may_rewrite(&self, event: &InterceptName) -> bool {
         true
     }
 
-    /// Whether it is a final interceptor of `event`: asked again if later interceptors have changed
-    /// the event. Default: no.
+    /// Whether this is a final interceptor of `event`: asked again if later interceptors have
+    /// changed the event. Default: no.
     fn is_final(&self, event: &InterceptName) -> bool {
         false
     }
 
-    /// How long it may take, including the time to write the request.
+    /// How long the interceptor may take to answer, including the time to write the request.
     fn deadline(&self) -> Duration;
 
     /// Asks the interceptor about an event. `is_final` means that it is asked again, about the
@@ -61,7 +61,7 @@ pub struct InterceptRecord {
 pub struct ChainOutcome {
     /// The event as the interceptors left it, or which of them blocked it.
     pub result: Result<Intercept, Blocked>,
-    /// What each interceptor that the chain reached did, in order.
+    /// A record for each interceptor that the chain reached, in order.
     pub records: Vec<InterceptRecord>,
 }
 
@@ -181,8 +181,8 @@ impl TimeLimit {
         let own = start.checked_add(deadline);
         let until = own.map_or(self.end, |own| own.min(self.end));
         let answer = ask(until).await;
-        // Report the time that the interceptor was given, not what was left when the request was
-        // created.
+        // Report the time limit that the interceptor was given, not the time that was left when the
+        // request was created.
         let answer = answer.map_err(|failure| match failure {
             Failure::Timeout(_) => Failure::Timeout(until - start),
             other => other,

@@ -183,7 +183,7 @@ impl Connection {
         end.why = ended.unwrap_or_else(|broken_off| broken_off);
     }
 
-    /// Fails all pending requests with this reason.
+    /// Ends the connection and fails all pending requests with this reason.
     fn end(&self, why: &str) {
         let why = if self.is_shutting_down() {
             "was shut down"

@@ -53,7 +53,7 @@ impl PartialEq for DataOwner {
 
 impl Eq for DataOwner {}
 
-/// `https://example.org/guard.git (global)`
+/// Displayed as `https://example.org/guard.git (global)`.
 impl std::fmt::Display for DataOwner {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         write!(formatter, "{} ({})", escape::text(&self.source), self.scope)
@@ -92,7 +92,8 @@ impl DataOwner {
             // The owner's data has been deleted.
             Ok(Some(_)) if plain.symlink_metadata().is_err() => None,
             Ok(Some(owner)) => Some(owner.to_string()),
-            // Data older than the records belongs to the installed extension, if there is one.
+            // Data from before owners were recorded belongs to the installed extension, if there is
+            // one.
             Ok(None) => {
                 let installed = home.extensions().join(name);
                 let belongs_to_installed = self.scope != Scope::Global
@@ -132,7 +133,7 @@ impl DataOwner {
         }
     }
 
-    /// Makes this the owner of `extension-data/NAME` and its contents. The previous owner gets
+    /// Transfers `extension-data/NAME` and its contents to this owner. The previous owner gets
     /// another directory.
     pub fn adopt(&self, home: &Home, name: &str) -> io::Result<()> {
         let path = home.data_owner(name);

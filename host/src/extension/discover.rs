@@ -41,7 +41,8 @@ pub use trust::{TrustProject, TrustSubject, Untrusted, UntrustedReason};
 
 use crate::{home::Home, untrusted};
 
-/// The maximum number of extensions in a project. Further ones, by directory name, are ignored.
+/// The maximum number of extensions in a project. Only the first ones in order
+/// of directory name are loaded.
 pub const PROJECT_EXTENSIONS: usize = 64;
 /// The maximum number of entries in a project's extensions folder. A larger folder is not read.
 const PROJECT_ENTRIES: usize = 1_000;
@@ -214,7 +215,7 @@ fn scan(
             Err(reason) => discovery.refuse(scope, &manifest, reason),
         }
     }
-    // The sort is stable, and the directories are sorted by name.
+    // The sort is stable, so extensions with the same name stay sorted by directory name.
     found.sort_by(|a, b| a.name().cmp(b.name()));
     found
 }

@@ -63,9 +63,9 @@ pub enum Verdict {
 /// What an interceptor is allowed to do, and what happens if it fails.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Rights {
-    /// What to do with the event if it fails.
+    /// What to do with the event if the interceptor fails.
     pub on_failure: OnFailure,
-    /// Whether it may rewrite the event.
+    /// Whether the interceptor may rewrite the event.
     pub rewrite: bool,
 }
 
@@ -184,7 +184,8 @@ impl Fold {
         {
             return self.block(extension, None);
         }
-        // Otherwise a large event could bypass a guard.
+        // An event that is too large for a frame is always blocked; otherwise it could bypass a
+        // guard.
         let too_large = matches!(failure, Failure::TooLarge { .. });
         if on_failure == OnFailure::Block || too_large {
             self.block = Some(Blocked {
@@ -223,7 +224,7 @@ fn replace<T: PartialEq>(place: &mut T, rewrite: Option<T>, granted: bool) -> bo
     true
 }
 
-/// An empty text is not a rewrite.
+/// Returns `None` for empty text, which does not count as a rewrite.
 fn not_empty(text: Option<String>) -> Option<String> {
     text.filter(|text| !text.is_empty())
 }

@@ -129,7 +129,8 @@ pub(crate) async fn keep_updated(
         let path = path.clone();
         // One write at a time: a thread for each extension would cost more than it gains.
         let _turn = WRITE_PERMIT.acquire().await;
-        // Other code reports a home that is not writable; here it only makes a list incomplete.
+        // Ignore errors: other code reports a home that is not writable, and here the only effect
+        // is an incomplete list.
         let _ = tokio::task::spawn_blocking(move || known.write(&path)).await;
     }
 }

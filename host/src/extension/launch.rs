@@ -66,7 +66,7 @@ impl Launch {
     /// Finds the program.
     pub(crate) fn program(&self) -> Result<PathBuf, ExecError> {
         let path = std::env::var_os("PATH");
-        // `CWD/.zot/extensions/NAME`
+        // `dir` is `CWD/.zot/extensions/NAME`.
         let project = self.dir.ancestors().nth(3);
         match project.filter(|_| self.scope == Scope::Project) {
             Some(project) => {

@@ -102,7 +102,7 @@ pub(crate) struct Member {
     pub(crate) permissions: PermissionReport,
     /// The tool calls that it is making.
     pub(crate) calls: RunningCalls,
-    /// The runtime it was started on, which also runs its tool calls.
+    /// The tokio runtime it was started on, which also runs its tool calls.
     pub(crate) runtime: Handle,
     process: Process,
     log: LogFile,

@@ -20,7 +20,7 @@ use zot_protocol::limits::Limits;
 /// The pipe to an extension's standard input.
 pub(crate) type Pipe = Box<dyn AsyncWrite + Send + Unpin>;
 
-/// Sees each frame just before its first byte is written.
+/// Called with each frame just before its first byte is written.
 type FrameObserver = Box<dyn Fn(&[u8]) + Send + Sync>;
 
 /// Why a frame was not accepted.

@@ -1,5 +1,5 @@
-//! Pending requests by id, each with its deadline. An id is a number here and decimal digits on the
-//! wire.
+//! Pending requests by id, each with its deadline. An id is a number here and a string of decimal
+//! digits on the wire.
 //!
 //! The connection has one timer for all of them, so that a request that is answered in time, as
 //! nearly all are, needs no timer of its own.
@@ -18,10 +18,10 @@ use zot_protocol::{CommandResponse, EventInterceptResponse, Id, ToolResult, vali
 
 use super::call_chain::CallChain;
 
-/// How many unread lines of progress to keep.
+/// How many unread progress lines to keep.
 const PROGRESS_LINES: usize = 64;
 
-/// Why a request got no reply.
+/// Why a request got no valid reply.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum RequestError {
@@ -98,7 +98,7 @@ pub(crate) type RequestResult = Result<Reply, RequestError>;
     reason = "short-lived on the stack, and nearly always the large variant"
 )]
 pub(crate) enum Update {
-    /// A line of progress from a running tool call.
+    /// A progress line from a running tool call.
     Progress(String),
     /// The result. Nothing follows.
     Done(RequestResult),
@@ -107,7 +107,7 @@ pub(crate) enum Update {
 /// How long a request may take.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct RequestTimer {
-    /// The time limit, which restarts after each line of progress.
+    /// The time limit, which restarts after each progress line.
     each: Duration,
     total: Duration,
     start: Instant,
@@ -115,8 +115,8 @@ pub(crate) struct RequestTimer {
 }
 
 impl RequestTimer {
-    /// Creates a limit of `each` that restarts with each line of progress, until `total` has
-    /// passed.
+    /// Creates a timer with the limit `each`, which restarts after each progress line until `total`
+    /// has passed.
     pub(crate) fn new(each: Duration, total: Duration) -> Self {
         let start = Instant::now();
         let timer = Self {
@@ -264,8 +264,8 @@ impl Pending {
         Ok(())
     }
 
-    /// Delivers a line of progress. Returns false if no tool call is waiting for it. If too many
-    /// lines are unread, the oldest is dropped.
+    /// Delivers a progress line. Returns false if no tool call is waiting for it. If too many lines
+    /// are unread, the oldest is dropped.
     pub(crate) fn progress(&self, id: &Id, text: String) -> bool {
         let mut state = self.0.lock();
         let Some(request) = state.unsettled_one(id) else {

@@ -114,7 +114,7 @@ pub(crate) fn apply(
         let place = roots.find(granted);
         place.is_some_and(|it| temporary.starts_with(it.path()))
     }) {
-        // The extension cannot write to the default directory for temporary files.
+        // The extension cannot write to the default temporary directory, such as `/tmp`.
         for name in ["TMPDIR", "TMP", "TEMP"] {
             spec = spec.env(name, launch.data_dir());
         }

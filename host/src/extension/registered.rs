@@ -31,7 +31,7 @@ pub struct Registered {
 pub struct Command {
     /// Its name, without the slash.
     pub name: String,
-    /// What it does, in one line; `""` if not given.
+    /// A one-line description; `""` if not given.
     pub description: String,
 }
 
@@ -196,7 +196,7 @@ impl Registered {
     }
 }
 
-/// Adds the `type` that providers require and the protocol makes optional.
+/// Adds `type: "object"`, which providers require but the protocol makes optional.
 fn add_object_type(schema: &mut Object) {
     if schema.get("type").is_none_or(serde_json::Value::is_null) {
         schema.insert("type".into(), "object".into());

@@ -22,7 +22,7 @@ pub struct Registry {
 pub struct CommandEntry {
     /// Its name, as registered.
     pub name: String,
-    /// What it does, in one line; `""` if not given.
+    /// A one-line description; `""` if not given.
     pub description: String,
     /// The extension that provides it.
     pub extension: String,

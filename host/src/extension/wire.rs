@@ -138,7 +138,7 @@ impl<R: AsyncRead + Unpin> LineReader<R> {
     }
 
     /// Handles an incomplete line: reports it once if it is over the limit, and drops the rest of a
-    /// line that is skipped.
+    /// line that is being skipped.
     fn overflowing(&mut self, length: usize) -> Option<LineSpan> {
         // A carriage return at the end and a byte order mark at the start do not count.
         let ignored = 1 + if self.at_start {

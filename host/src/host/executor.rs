@@ -8,7 +8,7 @@ use zot_protocol::{Content, Object, ToolResult, validate::ToolSchema};
 use super::{Host, HostError, ToolOutcome};
 use crate::extension::{CallChain, Tool};
 
-/// Receives the lines of progress of a running tool.
+/// Receives the progress lines of a running tool.
 pub(crate) type Progress<'p> = &'p mut (dyn FnMut(String) + Send);
 
 /// The future of a running tool call.
@@ -55,7 +55,7 @@ impl Executor for ExtensionTools<'_> {
         Box::pin(async move {
             tokio::select! {
                 biased;
-                // Dropping the call notifies the extension, if it has the capability.
+                // Dropping the call notifies the extension, if it supports cancellation.
                 () = chain.cancelled() => ToolOutcome::cancelled(),
                 called = self.call(chain, args, progress) => {
                     called.map_or_else(ToolOutcome::from, ToolOutcome::from)

@@ -29,7 +29,7 @@ pub(crate) trait Watcher: Send {
         std::future::ready(())
     }
 
-    /// The tool sent a line of progress.
+    /// The tool sent a progress line.
     fn progress(&mut self, _line: String) {}
 }
 
@@ -40,9 +40,9 @@ impl<F: FnMut(String) + Send> Watcher for F {
 }
 
 impl Host {
-    /// Calls an extension tool, without events or interception. `progress` receives lines of
-    /// progress. Arguments or results that do not match the tool's schema produce an error result,
-    /// which shows the model where and why they do not match.
+    /// Calls an extension tool, without events or interception. `progress` receives progress lines.
+    /// Arguments or results that do not match the tool's schema produce an error result, which
+    /// shows the model where and why they do not match.
     pub async fn tool(
         &self,
         name: &str,
@@ -113,7 +113,7 @@ pub(crate) struct Invocation<'h> {
     args: Object,
     /// Whether observers have seen the call.
     announced: bool,
-    /// Whether the user has seen a call that an extension makes.
+    /// Whether the user has been shown this call, if an extension makes it.
     shown: bool,
 }
 
@@ -177,7 +177,7 @@ impl<'h> Invocation<'h> {
         let mut progress = |line| watcher.progress(line);
         let mut outcome = executor.execute(&chain, args, &mut progress).await;
         if chain.caller().is_some() {
-            // An extension receives no more than this, so interceptors need not see more.
+            // An extension receives at most `CALL_TOOL_BYTES`, so interceptors need not see more.
             outcome.truncated = truncate_content(&mut outcome.content, limits::CALL_TOOL_BYTES);
         }
         if !chain.is_cancelled() {
@@ -214,7 +214,8 @@ impl<'h> Invocation<'h> {
     async fn intercept_call(&mut self) -> Result<(), ToolOutcome> {
         let turn = self.chain.interceptor_turn().await;
         if turn.is_some() {
-            // A flood of calls waits for the slowest observer instead of overflowing its queue.
+            // Back-pressure: a flood of calls waits for the slowest observer instead of overflowing
+            // its queue.
             self.host.wait_until_drained().await;
             self.announce();
         }

@@ -163,8 +163,8 @@ impl Host {
     }
 }
 
-/// Makes requests wait. When it is dropped, publishes the current extensions, whether or not the
-/// reload succeeded.
+/// Makes requests wait until it is dropped. Then publishes the current extensions, whether or not
+/// the reload succeeded.
 struct PausedRequests<'h>(&'h HostInner);
 
 impl<'h> PausedRequests<'h> {

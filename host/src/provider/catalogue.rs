@@ -11,7 +11,7 @@ use crate::{home::Home, untrusted::read_own};
 
 /// The built-in models.
 const EMBEDDED: &str = include_str!("models.json");
-/// The limits for `models.json`.
+/// Limits on the size of `models.json` and on its number of models.
 const MAX_BYTES: usize = 1024 * 1024;
 const MAX_MODELS: usize = 10_000;
 
@@ -34,7 +34,7 @@ pub struct Catalogue {
 pub struct Model {
     /// The provider.
     pub provider: String,
-    /// The provider's id for it.
+    /// The provider's id for the model.
     pub id: String,
     /// Size of the context window in tokens.
     pub context_window: u64,
@@ -42,7 +42,7 @@ pub struct Model {
     pub max_output: u64,
     /// How reasoning is controlled.
     pub thinks: Thinks,
-    /// The effort level that turns reasoning off, or the lowest level.
+    /// The effort level that turns reasoning off, or the lowest level if none does.
     pub reasoning_off: Option<String>,
     /// Prices; `None` if unknown.
     pub prices: Option<Prices>,
@@ -88,11 +88,11 @@ pub struct Prices {
     pub cache_write: Option<f64>,
 }
 
-/// Price factors for requests above a length.
+/// Price factors for requests longer than `above`.
 #[derive(Debug, Clone, Copy, PartialEq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Long {
-    /// The length in input tokens.
+    /// The length threshold in input tokens.
     pub above: u64,
     /// The factor for input.
     pub input: f64,
@@ -174,7 +174,7 @@ impl Model {
     }
 }
 
-/// Converts a model for drivers.
+/// Converts a model to the form that drivers receive.
 impl From<&Model> for ModelInfo {
     fn from(model: &Model) -> Self {
         let thinks = model.thinks != Thinks::None;
@@ -426,7 +426,8 @@ mod tests {
             million,
             7.35,
         );
-        // Long requests cost more, and a cache without its own price costs the same as input.
+        // Long requests cost more, and cached tokens without their own price cost the same as
+        // input.
         near(
             &catalogue.model("openai", "gpt-6-sol"),
             million,

@@ -37,7 +37,7 @@ pub fn providers() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().map(|(name, _)| *name)
 }
 
-/// Returns the environment variables with keys. Child processes do not inherit them.
+/// Returns the environment variables that can hold keys. Child processes do not inherit them.
 pub fn variables() -> impl Iterator<Item = &'static str> {
     PROVIDERS.iter().filter_map(|(_, variable)| *variable)
 }
@@ -53,7 +53,7 @@ pub fn variable_of(provider: &str) -> Option<&'static str> {
 #[non_exhaustive]
 pub enum CredentialsError {
     /// The provider does not use an API key.
-    #[error("`{}` is not a provider with an API key\nhint: use one of {}", .0.escape_debug(), known())]
+    #[error("`{}` is not a provider that uses an API key\nhint: use one of {}", .0.escape_debug(), known())]
     Provider(String),
     /// An environment variable holds an invalid key.
     #[error("{variable}: {source}")]

@@ -23,7 +23,7 @@ pub const NAME: &str = "demo";
 /// The demo provider.
 ///
 /// A line `/call NAME {json}` in the prompt makes it call that tool; several lines call several
-/// tools, and it answers with their results. It answers anything else with a fixed text. With a
+/// tools, and it answers with their results. It answers anything else with fixed text. With a
 /// [`Script`] it plays recorded turns, one per request, and fails after the last one.
 #[derive(Debug, Default)]
 pub struct Demo {

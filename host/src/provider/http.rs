@@ -14,7 +14,7 @@ use super::{
     retry::{Retry, can_retry_status, retry_after},
 };
 
-/// A provider's address, and the timeouts for it.
+/// A provider's base URL, API key, timeouts and retry policy.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Endpoint {
@@ -127,7 +127,7 @@ pub(super) struct Http {
     client: OnceLock<Client>,
 }
 
-/// Limits on the size and time of reading an error's body.
+/// Limits on the size of an error response's body, and on the time to read it.
 const ERROR_BODY: usize = 64 * 1024;
 const ERROR_PATIENCE: Duration = Duration::from_secs(5);
 /// The maximum length of a message to show, in characters.
@@ -174,8 +174,8 @@ impl Http {
         let answer = self.send(request).await?;
         let kind = answer.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        // Some servers omit or misstate the content type of their stream. These two are never a
-        // stream.
+        // Some servers omit or misstate the content type of their stream, but these two types are
+        // never a stream.
         if kind.starts_with("application/json") || kind.starts_with("text/html") {
             let message = format!("{}, not an event stream", self.sanitise(kind));
             let text = error_text(&self.start_of(answer).await);
@@ -216,7 +216,7 @@ impl Http {
         }
     }
 
-    /// Converts an HTTP error response.
+    /// Converts an HTTP error response to a [`Fault`].
     async fn refused(&self, answer: Response) -> Fault {
         let status = answer.status().as_u16();
         let header = |name: HeaderName| answer.headers().get(name)?.to_str().ok();
@@ -262,8 +262,8 @@ impl Http {
         body
     }
 
-    /// Converts an error from the HTTP client. Its text contains the URL, and the innermost cause
-    /// is more specific.
+    /// Converts an error from the HTTP client to a [`Fault`]. Removes the URL from the message, and
+    /// prefers the innermost cause, which is the most specific.
     fn broken(&self, error: reqwest::Error) -> Fault {
         let is_connect = error.is_connect();
         let is_timeout = error.is_timeout();

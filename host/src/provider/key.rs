@@ -49,7 +49,8 @@ impl ApiKey {
         &self.0
     }
 
-    /// Returns a header value that is neither printed nor stored in a compression table.
+    /// Returns a sensitive header value, which is neither printed nor stored in a compression table
+    /// (HPACK).
     pub(super) fn header(&self, before: &str) -> HeaderValue {
         let mut value = HeaderValue::try_from(format!("{before}{}", self.0))
             .expect("a key has only visible ASCII characters");

@@ -62,7 +62,7 @@ pub enum ResolveError {
         /// The provider.
         provider: String,
     },
-    /// The address is invalid.
+    /// The base URL is invalid.
     #[error("--base-url: {0}")]
     BaseUrl(UrlError),
     /// The flag does not apply to the provider.

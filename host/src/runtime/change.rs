@@ -78,7 +78,7 @@ impl Runtime {
         agent.report_write_error(written);
     }
 
-    /// Sets the reasoning effort, from the next turn on.
+    /// Sets the reasoning effort. Takes effect at the next turn.
     pub async fn set_reasoning(&self, reasoning: Option<Reasoning>) -> Result<(), Busy> {
         let (_active, _) = self.occupy()?;
         self.0.agent.state.lock().await.reasoning = reasoning;
@@ -121,7 +121,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Sets which of the project's extensions may start, from the next reload on.
+    /// Sets which of the project's extensions may start. Takes effect at the next reload.
     pub fn set_trust(&self, trust: TrustProject) {
         *self.0.trust.lock() = trust;
     }

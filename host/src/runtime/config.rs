@@ -24,7 +24,7 @@ pub struct RuntimeConfig {
     pub home: Home,
     /// The working directory.
     pub cwd: PathBuf,
-    /// The provider and model; taken when the agent starts.
+    /// The provider and model; `None` once an agent has been started.
     model: Option<Resolved>,
     /// The reasoning effort. Default: the model's own.
     pub reasoning: Option<Reasoning>,

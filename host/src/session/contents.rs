@@ -82,7 +82,7 @@ impl Contents {
         self.damaged > 0 || !self.head_is_first
     }
 
-    /// Returns the position after this many messages, or `None` if there are fewer.
+    /// Returns the byte offset after this many messages, or `None` if there are fewer.
     pub(super) fn after(&self, messages: u64) -> Option<usize> {
         let mut count = 0;
         let mut place = 0;

@@ -89,13 +89,13 @@ fn holder(pid: Option<u32>) -> String {
     }
 }
 
-/// `1 line`, `2 lines`.
+/// Formats a count: `1 line`, `2 lines`.
 fn counted(count: u64, what: &str) -> String {
     format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 impl SessionError {
-    /// Converts a failed write.
+    /// Converts an I/O error from a write.
     pub(super) fn write(path: &Path, source: io::Error) -> Self {
         let path = path.to_owned();
         match source.kind() {

@@ -33,7 +33,7 @@ pub struct Entry {
     pub path: PathBuf,
     /// The head.
     pub head: Head,
-    /// The user's first message in one line; `None` if there is none yet.
+    /// The user's first message on one line; `None` if there is none yet.
     pub title: Option<String>,
     /// The time of the last write.
     pub updated: SystemTime,

@@ -92,8 +92,8 @@ fn is_at(file: &File, path: &Path) -> bool {
     }
 }
 
-/// Returns the id of the process that holds the lock, from a line in `/proc/locks`: `1: FLOCK
-/// ADVISORY  WRITE 4711 08:01:131 0 EOF`.
+/// Returns the PID of the lock's holder, from a line in `/proc/locks` such as
+/// `1: FLOCK  ADVISORY  WRITE 4711 08:01:131 0 EOF`.
 fn holder(file: &File) -> Option<u32> {
     let file = file.metadata().ok()?;
     let device = (rustix::fs::major(file.dev()), rustix::fs::minor(file.dev()));
@@ -106,7 +106,7 @@ fn holder(file: &File) -> Option<u32> {
         let mut place = place.split(':');
         let mut hex = || u32::from_str_radix(place.next()?, 16).ok();
         let is_here = (hex()?, hex()?) == device && place.next()?.parse() == Ok(file.ino());
-        // A process in another namespace has the id 0 here.
+        // A process in another PID namespace is listed with PID 0.
         pid.parse().ok().filter(|pid| is_here && *pid > 0)
     })
 }

@@ -97,9 +97,9 @@ impl Opened {
 /// Who owns the file.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum FileOwner {
-    /// In zot's own directory, where every file is or was a session.
+    /// zot: the file is in its own directory, where every file is or was a session.
     Zot,
-    /// A path from the user. A file that was never a session is not changed.
+    /// The user, who gave the path. A file that was never a session is not changed.
     User,
 }
 

@@ -176,7 +176,8 @@ mod tests {
         Message::of_text(Role::User, "continue", "t")
     }
 
-    /// One word per message: `u`, `a`, and for tools one character per result, `!` if cancelled.
+    /// Abbreviates each message to a word: `u` for the user, `a` for the assistant, and for tools
+    /// one character per result, `!` if it is an error and `.` otherwise.
     fn shape(messages: &[Message]) -> String {
         let shape = |message: &Message| match message.role {
             Role::User => "u".to_owned(),

@@ -199,8 +199,8 @@ impl Writer {
             file.set_len(self.len)?;
             self.torn = false;
         }
-        // Use one call, so that concurrent readers see complete lines. `write_all` calls again only
-        // after a short write, which then returns the error.
+        // Use one `write` call, so that concurrent readers see complete lines. `write_all` makes a
+        // second call only after a short write, and that call returns the error.
         if let Err(error) = (&**file).write_all(&self.waiting) {
             self.torn = file.set_len(self.len).is_err();
             return Err(error);

@@ -34,7 +34,7 @@ pub(super) fn failed(why: impl Into<String>) -> ToolOutcome {
     ToolOutcome::error(ToolStatus::Failed, why)
 }
 
-/// `12,345`
+/// Formats a number with thousands separators: `12,345`.
 pub(super) fn grouped(number: u64) -> String {
     let digits = number.to_string();
     let mut text = String::new();
@@ -47,7 +47,7 @@ pub(super) fn grouped(number: u64) -> String {
     text
 }
 
-/// `1 byte`, `1,234 bytes`
+/// Formats a count with its unit: `1 byte`, `1,234 bytes`.
 pub(super) fn count(number: u64, what: &str) -> String {
     let s = if number == 1 { "" } else { "s" };
     format!("{} {what}{s}", grouped(number))

@@ -203,7 +203,7 @@ impl Shell {
                 grouped(COMMAND as u64)
             ));
         }
-        // Use one pipe for both, to keep their order.
+        // Use one pipe for standard output and standard error, to keep their order.
         let merged = "exec \"$0\" -c \"$1\" 2>&1";
         let spec = Spec::new(&self.program)
             .args(["-c", merged])

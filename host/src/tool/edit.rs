@@ -23,7 +23,7 @@ pub(super) const NAME: &str = "edit";
 const FILE: u64 = 16 << 20;
 /// The maximum size of the diff to show, in bytes.
 const DIFF: usize = 16 << 10;
-/// After this time the diff is finished with less detail.
+/// The time limit for a detailed diff. After that, it is finished with less detail.
 const DIFFING: Duration = Duration::from_millis(500);
 
 #[derive(Debug, Deserialize)]

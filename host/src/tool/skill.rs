@@ -98,11 +98,12 @@ impl Skills {
         skills
     }
 
-    /// Also finds the skills of the project and the user: in `.zot/skills`, `$ZOT_HOME/skills`,
-    /// `.claude/skills` and `.agents/skills`, each in a folder with a `SKILL.md`. The first skill
-    /// with a given name wins. The built-in ones come last, so they can be replaced.
+    /// Returns the skills of the project and the user, and the built-in ones. Looks in
+    /// `.zot/skills`, `$ZOT_HOME/skills`, `.claude/skills` and `.agents/skills` for folders with a
+    /// `SKILL.md`. The first skill with a given name wins. The built-in ones come last, so they can
+    /// be replaced.
     ///
-    /// Symlinks that lead out of the project are not followed for its skills.
+    /// In the project, symlinks that lead out of it are not followed.
     pub fn find(cwd: &Path, home: &Home) -> Self {
         let mut skills = Self::none();
         skills.look(Some(cwd), Path::new(".zot/skills"));

@@ -2,7 +2,7 @@
 //! this module, so that no tool can bypass the jail.
 //!
 //! In the jail a path is resolved when it is used, beneath a folder that was opened when the jail
-//! was turned on (see [`beneath`]). There is no gap between check and use.
+//! was turned on (see [`beneath`]). This avoids a race between check and use (TOCTOU).
 
 mod error;
 mod replace;
@@ -111,7 +111,7 @@ impl Workspace {
         self.readable.read().clone()
     }
 
-    /// Replaces a readable folder, from the next time the jail is turned on.
+    /// Replaces a readable folder. Takes effect the next time the jail is turned on.
     pub(crate) fn replace_readable(&self, old: &Path, new: &Path) {
         for path in self.readable.write().iter_mut().filter(|path| *path == old) {
             new.clone_into(path);
@@ -398,8 +398,8 @@ fn refuse_special(path: &str, found: &Metadata) -> Result<(), FileError> {
     })
 }
 
-/// Refuses paths in `/proc`. There, `/proc/self` is zot itself, with the API keys in its
-/// environment.
+/// Refuses paths in `/proc`: `/proc/self` refers to zot itself, whose environment contains the API
+/// keys.
 fn refuse_proc(path: &str, opened: &OwnedFd) -> Result<(), FileError> {
     #[cfg(target_os = "linux")]
     if let Ok(system) = rustix::fs::fstatfs(opened)

@@ -1,5 +1,5 @@
 //! Opens files beneath a folder, and refuses symlinks and `..` that lead out of it. The kernel
-//! resolves and opens the path in one step, so there is no gap between check and use.
+//! resolves and opens the path in one step, which avoids a race between check and use (TOCTOU).
 
 use std::{
     collections::VecDeque,
@@ -40,8 +40,9 @@ pub(crate) fn open(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<O
         let flags = flags | OFlags::CLOEXEC;
         let resolve = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
         match retry_on_intr(|| openat2(root, at, flags, Mode::empty(), resolve)) {
-            // The kernel gives up on `..` if anything on the system is renamed meanwhile. Kernels
-            // before 5.6 do not support `openat2`, and some seccomp filters block it.
+            // `openat2` fails with `EAGAIN` on `..` if anything on the system is renamed at the
+            // same time. Kernels before 5.6 do not support it (`ENOSYS`), and some seccomp filters
+            // block it (`EPERM`).
             Err(Errno::AGAIN | Errno::NOSYS | Errno::PERM) => {}
             opened => return opened,
         }
@@ -51,7 +52,7 @@ pub(crate) fn open(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<O
 
 /// Fallback without `openat2`: opens one component at a time and resolves every symlink here.
 fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
-    // Path components do not keep a trailing slash.
+    // A trailing slash, which requires a folder, is lost when the path is split into components.
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let folder = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut above: Vec<OwnedFd> = Vec::new();
@@ -61,7 +62,7 @@ fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
     while let Some(name) = left.pop_front() {
         let here = above.last().map_or(root, AsFd::as_fd);
         if name == ".." {
-            // Return to the folder we came from, wherever it is by now.
+            // Return to the folder we came from, even if it has been moved in the meantime.
             above.pop().ok_or(Errno::XDEV)?;
             continue;
         }

@@ -256,7 +256,7 @@ pub struct Done {}
 #[schemars(extend("examples" = [{"type": "error", "message": "stopped after 50 steps"}]))]
 #[non_exhaustive]
 pub struct Error {
-    /// The error message, in one line. Absent: `""`.
+    /// The error message, on one line. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     pub message: String,

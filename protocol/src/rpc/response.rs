@@ -179,7 +179,7 @@ impl Response {
         }
         let mut failed = envelope(false);
         let error =
-            json_schema!({ "description": "The error message, in one line.", "type": "string" });
+            json_schema!({ "description": "The error message, on one line.", "type": "string" });
         add_required(&mut failed, "error", error);
         json_schema!({ "oneOf": [succeeded, failed] })
     }
@@ -197,7 +197,7 @@ impl Response {
                     "not": { "enum": Data::COMMANDS },
                 },
                 "success": { "description": "Always false.", "type": "boolean", "const": false },
-                "error": { "description": "Why the line was rejected, in one line.", "type": "string" },
+                "error": { "description": "Why the line was rejected, on one line.", "type": "string" },
             },
             "required": ["type", "command", "success", "error"],
         })
@@ -498,7 +498,7 @@ pub struct ReloadFailure {
     /// The extension's name, or its directory if the manifest could not be read.
     #[new(into)]
     pub extension: String,
-    /// The reason, in one line.
+    /// The reason, on one line.
     #[new(into)]
     pub reason: String,
 }

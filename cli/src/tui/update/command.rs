@@ -247,7 +247,7 @@ fn provider(
     }
     let known: Vec<&str> = credentials::providers().collect();
     let text = format!(
-        "`{}` is not a provider with an API key\nhint: use one of {}",
+        "`{}` is not a provider that uses an API key\nhint: use one of {}",
         name.escape_debug(),
         known.join(", ")
     );

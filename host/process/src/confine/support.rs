@@ -4,7 +4,7 @@ use super::Net;
 
 /// Which parts of a [`Confinement`](super::Confinement) this system can enforce.
 ///
-/// Displays as one line: `files, TCP and signals by Landlock (ABI 7), other sockets by seccomp`.
+/// Displays as one line: `files, TCP and signals by Landlock (ABI 7), non-TCP sockets by seccomp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Support {
     /// The Landlock ABI version; 0 without Landlock.
@@ -111,7 +111,7 @@ impl fmt::Display for Support {
             }
             (abi, true) => write!(
                 f,
-                "{by_landlock} by Landlock (ABI {abi}), other sockets by seccomp"
+                "{by_landlock} by Landlock (ABI {abi}), non-TCP sockets by seccomp"
             ),
             (abi, false) => write!(
                 f,
@@ -174,11 +174,11 @@ mod tests {
         let lines = [
             (
                 FULL,
-                "files, TCP and signals by Landlock (ABI 7), other sockets by seccomp",
+                "files, TCP and signals by Landlock (ABI 7), non-TCP sockets by seccomp",
             ),
             (
                 FULL.at_most_landlock(3),
-                "files by Landlock (ABI 3), other sockets by seccomp",
+                "files by Landlock (ABI 3), non-TCP sockets by seccomp",
             ),
             (
                 FULL.at_most_landlock(0),

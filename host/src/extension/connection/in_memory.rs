@@ -1,5 +1,5 @@
-//! A connection without a process, for tests with paused time, which does not work with a real
-//! child process.
+//! A connection without a process, for tests that pause tokio's clock, which does not work with a
+//! real child process.
 
 use std::sync::Arc;
 

@@ -94,7 +94,7 @@ impl Connection {
     fn hello(&self, hello: &Hello) {
         if hello.name != *self.name {
             self.listener.log(&format!(
-                "the name in hello is {:?}, but {:?} in the manifest; using the manifest's",
+                "the name is {:?} in `hello`, but {:?} in the manifest; using the name in the manifest",
                 hello.name, self.name
             ));
         }
@@ -210,7 +210,7 @@ impl Connection {
             ));
         }
         self.send_error(refusal.to_frame());
-        // In these frames the extension chose the id, so it does not belong to a pending request.
+        // The extension chose the ids in these frames, so they do not refer to the host's requests.
         let own = ["call_tool", "call_tool_cancel"];
         let own = refusal
             .frame_type

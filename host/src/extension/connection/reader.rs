@@ -72,7 +72,7 @@ impl ProcessEnd {
 }
 
 impl Connection {
-    /// Reads to the end and returns why the stream ended: `Err` if this side ended it.
+    /// Reads to the end and returns why the stream ended: `Err` if the host ended it.
     pub(super) async fn read(
         &self,
         (output, ack): (OutputPipe, HelloAck),
@@ -147,8 +147,8 @@ impl Connection {
         due.into_iter().flatten().min()
     }
 
-    /// Returns when the write stall will exceed its limit, if the extension does not read before
-    /// then.
+    /// Returns the time at which a stalled write exceeds its limit, unless the extension reads
+    /// before then.
     fn stall(&self, state: &ReadState) -> Option<Instant> {
         let stalled = self.outbox.stalled_since()?;
         let counted = state.stall_counted_from.max(self.pending.settled_at());
@@ -177,7 +177,7 @@ impl Connection {
                 return Err(format!("was disconnected: it read nothing for {limit:?}"));
             }
             // The extension may be too busy with a request to read its input. That time does not
-            // count.
+            // count as a stall.
             state.stall_counted_from = now;
         }
         Ok(())

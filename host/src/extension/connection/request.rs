@@ -28,8 +28,8 @@ impl Connection {
         }
     }
 
-    /// Asks the extension about an event; `is_final` if later interceptors have changed it. Fails
-    /// after `until`.
+    /// Asks the extension about an event. `is_final` means that later interceptors have changed it.
+    /// Fails after `until`.
     pub async fn intercept(
         &self,
         event: &Intercept,
@@ -74,8 +74,8 @@ impl Connection {
         request.ticket.outcome().await
     }
 
-    /// Calls the tool at the end of `chain`. Each line of progress goes to `progress` and restarts
-    /// `deadline`, up to the total in the limits; without a deadline the call may take forever.
+    /// Calls the tool at the end of `chain`. Each progress line goes to `progress` and restarts
+    /// `deadline`, up to the total in the limits. Without a deadline, the call may take forever.
     /// Dropping the future cancels the call, and notifies the extension if it supports that.
     pub async fn tool(
         &self,

@@ -20,8 +20,8 @@ pub const DIGEST_BYTES: u64 = 256 * 1024 * 1024;
 /// The maximum depth of nested directories.
 pub const DIGEST_LEVELS: usize = 64;
 
-/// How much more may be digested. Untrusted directories share a budget, so that many of them do not
-/// take longer than one.
+/// How many entries and bytes may still be digested. Untrusted directories share a budget, so that
+/// many of them do not take longer than one.
 #[derive(Debug)]
 pub struct DigestBudget {
     entries: usize,
@@ -53,7 +53,7 @@ pub enum DigestError {
     /// The directory has more than [`DIGEST_ENTRIES`] entries.
     #[error("more than {0} files")]
     TooMany(usize),
-    /// The files have more than [`DIGEST_BYTES`] bytes in total.
+    /// The files are larger than [`DIGEST_BYTES`] in total.
     #[error("more than {} MiB", .0 / (1024 * 1024))]
     TooLarge(u64),
     /// The directory exceeds what is left of a shared [`DigestBudget`].
@@ -180,7 +180,7 @@ fn digest_file(path: &Path, max: u64, buffer: &mut [u8]) -> Result<([u8; 32], u6
 }
 
 struct TreeEntry {
-    /// Relative to the digested directory.
+    /// The path relative to the digested directory.
     path: PathBuf,
     kind: EntryKind,
 }
@@ -213,7 +213,7 @@ fn walk(root: &Path, max: usize) -> Result<Vec<TreeEntry>, DigestError> {
                 return Err(DigestError::TooMany(max));
             }
             let path = below.join(entry.file_name());
-            // Metadata of the entry itself: symlinks are not followed.
+            // `DirEntry::metadata` does not follow symlinks.
             let metadata = entry.metadata().map_err(DigestError::io(&entry.path()))?;
             let kind = if metadata.is_symlink() {
                 EntryKind::Symlink
@@ -267,7 +267,7 @@ mod tests {
         assert_eq!(hex.len(), 64);
         assert!(hex.bytes().all(|byte| byte.is_ascii_hexdigit()));
         // Users' configurations contain digests. If the algorithm changed, every user would be
-        // asked again.
+        // asked to trust their project-local extensions again.
         assert_eq!(
             digest_a,
             "sha256:00549fa2310746f5e9dc78c8aff78bb5f3c58f46241a0f8aa3c271641b78cb6f"

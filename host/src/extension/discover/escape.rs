@@ -4,12 +4,12 @@ use std::path::Path;
 
 use zot_protocol::is_unsafe_in_terminal;
 
-/// Escapes line breaks, control characters and text direction marks in a path.
+/// Escapes line breaks, control characters and bidirectional formatting characters in a path.
 pub fn path(path: &Path) -> String {
     text(&path.to_string_lossy())
 }
 
-/// Escapes the same characters in text.
+/// Escapes the same characters as [`path()`], in text.
 pub fn text(text: &str) -> String {
     let mut escaped = String::with_capacity(text.len());
     for char in text.chars() {

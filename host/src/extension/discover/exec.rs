@@ -25,7 +25,7 @@ pub enum ExecError {
     /// It is a directory.
     #[error("`{}` is a directory, not a program", escape::path(.0))]
     Directory(PathBuf),
-    /// It is neither a file nor a directory: a device, a FIFO, a socket.
+    /// It is neither a file nor a directory, such as a device, a FIFO or a socket.
     #[error("`{}` is not a regular file", escape::path(.0))]
     NotAFile(PathBuf),
     /// The file has no executable bit.
@@ -90,7 +90,7 @@ pub fn resolve_exec(
     }))
 }
 
-/// Reports whether there is a program at `path`. Fails if there is something else.
+/// Reports whether there is a program at `path`. Fails if the path is something else.
 fn program(path: &Path) -> Result<bool, ExecError> {
     use io::ErrorKind::{NotADirectory, NotFound};
     match fs::metadata(path) {

@@ -21,11 +21,13 @@ pub enum FindError {
     /// It does not exist, or is a broken symlink.
     #[error("does not exist")]
     Missing,
-    /// `--ext` without a path.
+    /// The path given with `--ext` is empty.
     #[error("the path is empty")]
     EmptyPath,
-    /// `--ext` with a file that is not a manifest.
-    #[error("is neither a directory nor an {MANIFEST}\nhint: pass the directory that contains it")]
+    /// The path given with `--ext` is a file that is not a manifest.
+    #[error(
+        "is neither a directory nor an {MANIFEST} file\nhint: pass the directory that contains {MANIFEST}"
+    )]
     NotAnExtension,
     /// The manifest is a directory, FIFO, device or socket.
     #[error("is not a regular file")]
@@ -34,7 +36,7 @@ pub enum FindError {
     /// changing the digest that the user trusts.
     #[error("is a symlink, which is not allowed for a project-local manifest")]
     Symlink,
-    /// A project's directory or manifest is a symlink to outside the project.
+    /// A project's directory or manifest is a symlink that leads out of the project.
     #[error("leads out of the project, which is not allowed in `.zot/extensions`")]
     Outside,
     /// A project has too many extensions.
@@ -45,7 +47,7 @@ pub enum FindError {
         /// How many are ignored.
         ignored: usize,
     },
-    /// More than [`MANIFEST_BYTES`].
+    /// The manifest is larger than [`MANIFEST_BYTES`].
     #[error("is larger than {} KiB", MANIFEST_BYTES / 1024)]
     TooLarge,
     /// It cannot be read.

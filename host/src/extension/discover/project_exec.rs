@@ -21,7 +21,7 @@ use crate::untrusted;
 const SYSTEM_DIRS: [&str; 5] = ["/usr/bin", "/bin", "/usr/local/bin", "/usr/sbin", "/sbin"];
 /// The maximum number of symlinks to follow, as in the kernel, and of nested interpreters.
 const MAX_HOPS: usize = 40;
-/// More than the kernel reads of a script's first line.
+/// How many bytes of a script to read to find its `#!` line: more than the kernel reads.
 const FIRST_LINE_BYTES: usize = 512;
 /// Separators between a path and the rest of an argument: `--config=x`, `-I a:b`, `. ./x; y`.
 const SEPARATORS: &[char] = &[
@@ -99,7 +99,7 @@ impl<'d> TrustedPaths<'d> {
         })
     }
 
-    /// Checks the interpreter in the first line of a script.
+    /// Checks the interpreter in the `#!` line of a script.
     fn check_script(&self, script: &Path, hops: usize) -> Result<(), ExecError> {
         let Ok(beginning) = untrusted::read(None, script, FIRST_LINE_BYTES) else {
             return Ok(());
@@ -121,7 +121,7 @@ impl<'d> TrustedPaths<'d> {
         self.check_argument(arg)
     }
 
-    /// Checks that every existing path in an argument is inside the directory.
+    /// Checks that every existing path in an argument is inside the extension's directory.
     fn check_argument(&self, arg: &str) -> Result<(), ExecError> {
         let parts = arg.split(|it: char| it.is_whitespace() || SEPARATORS.contains(&it));
         // The value may follow an option without a space: `-r../x.js`.

@@ -11,7 +11,8 @@ use super::{DigestBudget, DigestError, Place, digest_within};
 pub enum TrustProject {
     /// All of them (`--trust-project`).
     All,
-    /// Those that the user trusts, by canonical directory, as in [`zot_protocol::Config::trusted`].
+    /// Those that the user trusts, keyed by canonical path, as in
+    /// [`zot_protocol::Config::trusted`].
     Remembered(BTreeMap<String, Trust>),
 }
 
@@ -29,7 +30,7 @@ pub struct Untrusted {
 /// What a trust decision applies to.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TrustSubject {
-    /// The canonical directory.
+    /// The canonical path of the directory.
     pub dir: String,
     /// The directory's digest.
     pub digest: String,
@@ -77,7 +78,7 @@ impl Untrusted {
     }
 }
 
-/// `not trusted yet; /home/me/.local/state/zot/extensions/guard (global) is used instead`
+/// Displayed as `not trusted yet; /home/me/zot/extensions/guard (global) is used instead`.
 impl fmt::Display for Untrusted {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(formatter, "{}", self.why)?;

@@ -30,9 +30,9 @@ pub(super) fn body(request: &Request, model: &Model) -> Value {
         body["system"] = json!([system]);
     }
     let mut messages = messages(&request.messages, &request.model);
-    // The next turn will read the cache at the last message. The message before it is where the
-    // previous turn wrote the cache, in case this turn added more blocks than the provider looks
-    // back.
+    // Mark the last two user messages. The next turn reads the cache up to the last one. The
+    // previous turn wrote the cache at the one before it, which must be marked again in case this
+    // turn added more blocks than the provider looks back.
     let users = messages
         .iter_mut()
         .rev()

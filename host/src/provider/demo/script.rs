@@ -155,7 +155,7 @@ impl Script {
             .map(|(number, line)| {
                 turn(line).map_err(|error| ScriptError::Line {
                     line: number + 1,
-                    // Every line is parsed alone, so its number is always 1.
+                    // Each line is parsed on its own, so `serde_json` always reports line 1.
                     reason: error.to_string().replace(" at line 1 column", " at column"),
                 })
             });

@@ -51,7 +51,7 @@ impl Shell {
     }
 }
 
-/// Returns the programs on `PATH`, with the libraries beside them.
+/// Returns the folders on `PATH`, the library folders beside them, and the user's toolchains.
 fn programs() -> impl Iterator<Item = PathBuf> {
     let home = env::home_dir();
     let path = env::var_os("PATH").unwrap_or_default();

@@ -10,7 +10,7 @@ pub(super) enum FileKind {
     Binary(&'static str),
 }
 
-/// File formats by their first bytes.
+/// Magic numbers: the first bytes of known file formats.
 const MAGIC: [(&[u8], &str); 21] = [
     (b"\x7fELF", "an ELF program or library"),
     (b"%PDF-", "a PDF document"),
@@ -62,7 +62,7 @@ impl FileKind {
     }
 }
 
-/// Reports whether the bytes are UTF-8, possibly truncated.
+/// Reports whether the bytes are UTF-8. The last character may be incomplete.
 fn is_text(head: &[u8]) -> bool {
     match std::str::from_utf8(head) {
         Ok(_) => true,

@@ -12,7 +12,7 @@ use crate::ToolOutcome;
 
 /// The maximum number of names to show.
 const SHOWN: usize = 500;
-/// The maximum number of names to read. Of these, the first by name are shown.
+/// The maximum number of names to read. The first of them, sorted by name, are shown.
 const LOOKED_AT: usize = 100_000;
 
 pub(super) fn list(folder: OwnedFd) -> io::Result<ToolOutcome> {

@@ -151,7 +151,7 @@ fn skip<'b>(bytes: &'b [u8], number: &mut u64, offset: u64, line: &mut Line) -> 
             return &bytes[end + 1..];
         }
     }
-    // It only matters whether the length is zero.
+    // The exact length of a skipped line does not matter, only whether it is zero.
     line.length += match memrchr(b'\n', bytes) {
         Some(end) => (bytes.len() - end - 1) as u64,
         None => bytes.len() as u64,

@@ -11,7 +11,7 @@ use crate::untrusted;
 const MAX_BYTES: usize = 64 << 10;
 /// The maximum number of skills in one folder.
 const MAX_SKILLS: usize = 200;
-/// The maximum number of entries in a folder of skills.
+/// The maximum number of entries in a skills folder.
 const ENTRIES: usize = 10_000;
 /// The maximum length of a name and a description in characters, as defined by the format.
 const NAME: usize = 64;

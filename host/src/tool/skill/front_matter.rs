@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-/// Parses the string keys, and returns them with the body.
+/// Parses the keys with string values, and returns them with the body.
 pub(super) fn parse(text: &str) -> Result<(BTreeMap<String, String>, &str), &'static str> {
     let text = text.trim_start_matches('\u{feff}');
     let mut rest = text;

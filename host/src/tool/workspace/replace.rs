@@ -64,7 +64,8 @@ pub(super) fn replace(
         }
     }
     new.put_at(name)?;
-    // The file is complete either way. This makes its name survive a power failure.
+    // Sync the folder, so that the rename survives a power failure. The file is complete either
+    // way.
     let opened = openat(
         folder,
         ".",

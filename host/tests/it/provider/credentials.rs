@@ -70,7 +70,7 @@ fn keys_are_stored_privately_listed_by_name_and_removed() {
         .to_string();
     assert_eq!(
         error,
-        "`gemini` is not a provider with an API key\nhint: use one of anthropic, openai, ollama"
+        "`gemini` is not a provider that uses an API key\nhint: use one of anthropic, openai, ollama"
     );
 }
 
