@@ -17,7 +17,7 @@ pub enum Party {
 /// What happened in an exchange.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Action {
-    /// A line was written: its text, truncated to [`SHOWN_BYTES`], and its full length in bytes.
+    /// A line was written: its text, truncated to `SHOWN_BYTES`, and its full length in bytes.
     Line(String, usize),
     /// Something else happened: `closed stdin`, `exit status 0`, `SIGTERM`.
     Note(String),

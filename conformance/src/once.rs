@@ -114,7 +114,7 @@ fn smallest(surface: &Surface, name: &str) -> Result<Object, Box<Finding>> {
     })
 }
 
-/// Wraps a function as an [`Observer`].
+/// Wraps a function as an `Observer`.
 pub fn observer(look: impl Fn(&crate::exchange::Entry) + Send + Sync + 'static) -> Observer {
     Arc::new(look)
 }
