@@ -304,7 +304,7 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
 mod tests {
     use super::*;
 
-    /// Checks in a dependency cycle would wait for each other forever.
+    /// Panics if `id` is in a dependency cycle: its checks would wait for each other forever.
     fn depth(id: &str, left: usize) {
         assert!(left > 0, "{id} depends on itself");
         let check = crate::check::find(id).unwrap();

@@ -9,7 +9,7 @@ const MAX_BYTES: usize = 4096;
 /// Why a symlink is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum LinkError {
-    #[error("symlink leads out of the package")]
+    #[error("symlink points outside the package")]
     Out,
     #[error("symlink to an absolute path")]
     Absolute,

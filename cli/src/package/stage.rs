@@ -110,7 +110,7 @@ fn recover(store: &Store) -> anyhow::Result<()> {
     })
 }
 
-/// Finishes a two-step swap that was killed after its first rename. Restores the previous tree if
+/// Finishes a two-step swap that was interrupted after its first rename. Restores the previous tree if
 /// the new one is missing.
 fn complete_swap(store: &Store, name: &str, inode: u64) -> anyhow::Result<()> {
     let target = store.extensions().join(name);

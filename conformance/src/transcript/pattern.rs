@@ -94,7 +94,7 @@ impl Pattern {
             .inspect_err(|_| bindings.back_to(mark))
     }
 
-    /// Returns a matching value and binds its captures; `None` if anything matches.
+    /// Returns a matching value and binds its captures, or `None` if the pattern matches every value.
     pub(crate) fn sample(&self, bindings: &mut Bindings) -> Option<Value> {
         self.node.sample(bindings)
     }

@@ -78,7 +78,7 @@ fn the_input_is_shown_even_if_it_cannot_be_stored() {
 
 #[test]
 fn every_failure_shows_how_to_repeat_it() {
-    // The command also runs the check in whose session the rule was broken.
+    // The command also includes the check that was running when the rule was broken.
     let stage = Stage::configurable(&["--twice"]);
     let output = stage
         .conform(&["ext", "--only", "ROB-10", "--only", "CMD-01", "--seed", "7"])

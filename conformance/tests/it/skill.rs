@@ -8,7 +8,7 @@ use zot_test_support::skip::has;
 
 use crate::support::{code_and_text, conform};
 
-/// Returns the first code block of a language in the skill.
+/// Returns the skill's first code block in the given language.
 fn block(language: &str) -> String {
     let path = "../host/src/tool/skill/write-zot-extension/SKILL.md";
     let skill = Path::new(env!("CARGO_MANIFEST_DIR")).join(path);

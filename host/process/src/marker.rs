@@ -29,7 +29,7 @@ impl TreeId {
         Self(number)
     }
 
-    /// Returns its number among the trees of this program, from 1.
+    /// Returns the tree's number. This program numbers its trees from 1.
     #[cfg(target_os = "linux")]
     pub(crate) fn number(self) -> u64 {
         self.0

@@ -71,7 +71,7 @@ mod tests {
             format!(
                 "You are a test.\n\n\
                  The working directory is /w. Today is 2026-11-16.\n\n\
-                 Skills are instructions for special tasks. Load one by name with the `skill` tool:\n\
+                 Skills are instructions for specific tasks. Load one by name with the `skill` tool:\n\
                  - write-zot-extension: {about}\n\n\
                  # /w/AGENTS.md\n\nUse tabs.\n\n\
                  Be brief."

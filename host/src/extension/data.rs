@@ -26,10 +26,10 @@ const MAX_RECORD_BYTES: usize = 64 << 10;
 /// The largest lock file that is read.
 const MAX_LOCK_FILE_BYTES: usize = 16 << 20;
 
-/// The source of an extension, which owns its data.
+/// Identifies who owns an extension's data: the source that the extension came from.
 ///
-/// A directory passed to `--ext` and an extension installed from that directory are the same owner.
-/// A project-local extension never has the same owner as either.
+/// A directory passed to `--ext` and an extension installed from that directory have the same owner.
+/// A project-local extension never shares an owner with either.
 #[derive(Debug, Clone, Serialize, Deserialize)]
 pub struct DataOwner {
     /// How the extension was found.

@@ -27,8 +27,8 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// Returns the delay before retry number `done`, counted from 0, or `None` if there are no
-    /// more. `asked` is the provider's `Retry-After`.
+    /// Returns the delay before the next retry, or `None` to give up. `done` is the number of retries
+    /// so far, and `asked` is the provider's `Retry-After`.
     pub fn wait(&self, done: u32, asked: Option<Duration>) -> Option<Duration> {
         self.wait_by(done, asked, random_fraction())
     }

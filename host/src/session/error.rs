@@ -182,7 +182,7 @@ pub enum Notice {
     },
     /// Results have no call. The model receives them as text.
     #[error(
-        "this session has {} with tool results whose calls are lost: the model receives them as text",
+        "this session has tool results without a matching call, in {}: they are sent to the model as text",
         counted(*messages as u64, "message")
     )]
     Uncalled {

@@ -1,4 +1,4 @@
-//! The `skill` tool: instructions for special tasks, which a model loads on demand.
+//! The `skill` tool: instructions for specific tasks, which a model loads on demand.
 
 mod find;
 mod front_matter;
@@ -132,7 +132,7 @@ impl Skills {
     /// Lists names and descriptions for the system prompt.
     pub fn prompt(&self) -> String {
         let mut text = String::from(
-            "Skills are instructions for special tasks. Load one by name with the `skill` tool:\n",
+            "Skills are instructions for specific tasks. Load one by name with the `skill` tool:\n",
         );
         for skill in &self.skills {
             text.push_str(&format!("- {}: {}\n", skill.name, skill.description));

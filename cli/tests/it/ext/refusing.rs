@@ -90,7 +90,7 @@ fn invalid_manifests_are_refused() {
 fn symlinks_out_of_the_package_are_refused() {
     let link = |target: &'static str| move |dir: &Path| symlink(target, dir.join("lib/l")).unwrap();
     refused_with(
-        "`lib/l`: symlink leads out of the package",
+        "`lib/l`: symlink points outside the package",
         true,
         link("../../x"),
     );
@@ -100,7 +100,7 @@ fn symlinks_out_of_the_package_are_refused() {
         link("/etc/passwd"),
     );
     refused_with("`lib/l`: symlink loop", true, link("l"));
-    refused_with("leads out of the package", true, |dir| {
+    refused_with("points outside the package", true, |dir| {
         fs::create_dir_all(dir.join("a/b")).unwrap();
         symlink("../..", dir.join("a/b/up")).unwrap();
         symlink("a/b/up/../evil", dir.join("out")).unwrap();

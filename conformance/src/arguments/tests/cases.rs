@@ -1,4 +1,4 @@
-//! Examples, boundary cases, random and hostile arguments of one realistic schema.
+//! Example, boundary, random and hostile arguments for a realistic schema.
 
 use serde_json::{Value, json};
 

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl PatternNode {
-    /// Returns the simplest matching value and binds its captures; `None` if anything matches,
-    /// including a missing value.
+    /// Returns the simplest matching value and binds its captures, or `None` if the pattern matches
+    /// every value, including a missing one.
     pub(super) fn sample(&self, bindings: &mut Bindings) -> Option<Value> {
         match self {
             Self::Any | Self::Absent => None,
@@ -61,7 +61,7 @@ impl PatternNode {
                 }
                 bindings.bind(name, actual.clone());
             }
-            // For the extension, the host's new id is a capture.
+            // When we play the extension, `$new` captures the id that the host sent.
             (Self::New(name), actual) => bindings.bind(name, actual.clone()),
             (Self::Object { fields, .. }, Value::Object(object)) => {
                 for (key, node) in fields {

@@ -108,7 +108,7 @@ impl Skills {
 /// Returns the folders in a folder, and symlinks that may lead to one.
 fn names(root: Option<&Path>, folder: &Path) -> io::Result<Vec<OsString>> {
     let mut entries = untrusted::list(root, folder, ENTRIES)?;
-    // Regular files, such as a README, and hidden entries are fine here.
+    // Skip regular files, such as a README, and hidden entries without a warning.
     entries.retain(|(name, kind)| {
         !name.as_encoded_bytes().starts_with(b".") && *kind != FileType::RegularFile
     });
