@@ -50,10 +50,10 @@ pub(crate) fn trim_after_activity(builder: &mut Builder) -> &mut Builder {
             if now > small + MIN_GROWTH {
                 // SAFETY: `malloc_trim` takes the allocator's locks itself.
                 unsafe { libc::malloc_trim(0) };
-                small = resident();
-            } else {
-                small = small.min(now);
             }
+            // Never raise this: a trim in the middle of a burst leaves much in use, which must still be
+            // returned when the burst is over.
+            small = small.min(resident());
         }
     });
     let Ok(trimming) = trimming else {
