@@ -1,8 +1,7 @@
 //! Links `zot` with packed relocations if this system's C library can load them.
 //!
 //! Packed relocations take 10 kB instead of half a megabyte, all of which is read at every start
-//! and stays in memory. This costs no portability: a program linked on a system with glibc 2.36
-//! does not run on systems with older versions anyway.
+//! and stays in memory. The resulting program requires glibc 2.36 or later.
 
 use std::process::Command;
 

@@ -137,10 +137,13 @@ fn confirms(flags: &Flags, settings: &Settings, mode: Mode) -> anyhow::Result<bo
     // If config.json is invalid, `confirm` counts as set. That must not make a script fail, so its
     // tools are jailed instead.
     if configured && !settings.is_broken() {
-        return Err(Usage::new(
-            "config.json asks to confirm each tool call, which requires interactive mode\nhint: pass --yolo to run tools without asking, or --no-tools",
-        )
-        .into());
+        let mut message = String::new();
+        // An invalid `confirm` counts as true. Its notice explains why.
+        for notice in &settings.notices {
+            message.push_str(&format!("{notice}\n"));
+        }
+        message.push_str("config.json asks to confirm each tool call, which requires interactive mode\nhint: pass --yolo to run tools without asking, or --no-tools");
+        return Err(Usage::new(message).into());
     }
     Ok(false)
 }

@@ -1,9 +1,6 @@
 //! Tool call latency while another extension floods the host with notifications.
 
-use std::{
-    process::{Command, Stdio},
-    time::Duration,
-};
+use std::process::{Command, Stdio};
 
 use super::{
     Bench,
@@ -22,9 +19,7 @@ pub(crate) fn beside(bench: &Bench) -> Vec<Round> {
             .stdout(Stdio::null())
             .spawn()
             .unwrap();
-        let floor = bench
-            .runtime
-            .block_on(times_of_calls(quiet.clone(), CALLS, Duration::ZERO));
+        let floor = bench.runtime.block_on(times_of_calls(quiet.clone(), CALLS));
         busy.kill().and_then(|()| busy.wait()).unwrap();
         bench.runtime.block_on(quiet.shutdown());
 
@@ -33,9 +28,7 @@ pub(crate) fn beside(bench: &Bench) -> Vec<Round> {
         launches.push(bench.launch("flood", &["--echo", "--flood"]));
         let stats = bench.runtime.block_on(host.load(launches));
         assert_eq!(stats.ready, 2, "{stats:?}");
-        let flooded = bench
-            .runtime
-            .block_on(times_of_calls(host.clone(), CALLS, Duration::ZERO));
+        let flooded = bench.runtime.block_on(times_of_calls(host.clone(), CALLS));
         bench.runtime.block_on(host.shutdown());
         (quantile(flooded, 0.99), quantile(floor, 0.99))
     };

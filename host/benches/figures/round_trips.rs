@@ -1,6 +1,6 @@
 //! Round trips: a single tool call, and a chain of ten interceptors.
 
-use std::time::{Duration, Instant};
+use std::time::Instant;
 
 use serde_json::json;
 use zot_host::Host;
@@ -25,13 +25,10 @@ fn args() -> Object {
 }
 
 /// Returns the duration of each of `count` calls.
-pub(crate) async fn times_of_calls(host: Host, count: usize, pause: Duration) -> Vec<f64> {
+pub(crate) async fn times_of_calls(host: Host, count: usize) -> Vec<f64> {
     let args = args();
     let mut times = Vec::with_capacity(count);
     for _ in 0..count {
-        if !pause.is_zero() {
-            tokio::time::sleep(pause).await;
-        }
         let args = args.clone();
         let start = Instant::now();
         let result = host.tool("echo", args, |_| {}).await;
@@ -67,9 +64,7 @@ fn times(count: usize, mut work: impl FnMut()) -> Vec<f64> {
 pub(crate) fn calls(bench: &Bench) -> Vec<Round> {
     rounds(bench, 1, |host, bare| {
         let floor = times(CALLS, || bare[0].ask(CALL));
-        let hosted = bench
-            .runtime
-            .block_on(times_of_calls(host, CALLS, Duration::ZERO));
+        let hosted = bench.runtime.block_on(times_of_calls(host, CALLS));
         (median(hosted), median(floor))
     })
 }

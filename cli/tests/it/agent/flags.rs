@@ -225,6 +225,12 @@ fn config_json_can_require_confirmation() {
         assert_eq!(ran.code, Some(code), "{config} {args:?}: {ran:#?}");
         let refusal = "config.json asks to confirm each tool call";
         assert_eq!(ran.err.contains(refusal), code == 2, "{ran:#?}");
+        let is_invalid = config.contains('1');
+        assert_eq!(
+            ran.err.contains("/confirm: 1 is not"),
+            is_invalid,
+            "{ran:#?}"
+        );
     }
 }
 

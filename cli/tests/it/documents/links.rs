@@ -94,6 +94,36 @@ fn every_file_in_the_code_map_exists() {
     }
 }
 
+/// The numbered traces (a tool call, an install, a conformance run) mention each file once.
+#[test]
+fn no_trace_mentions_a_file_twice() {
+    let page = Page::read("docs/architecture.md").text;
+    let is_item = |line: &str| line.starts_with(|char: char| char.is_ascii_digit());
+    let is_file = |span: &&str| Path::new(span).extension().is_some_and(|it| it == "rs");
+    let mut traces: Vec<Vec<PathBuf>> = Vec::new();
+    let mut in_trace = false;
+    for line in page.lines() {
+        if line.starts_with("1. ") {
+            traces.push(Vec::new());
+        }
+        in_trace = is_item(line) || (in_trace && line.starts_with(' '));
+        if let (true, Some(trace)) = (in_trace, traces.last_mut()) {
+            let spans = line.split('`').skip(1).step_by(2);
+            let files = spans.filter(is_file);
+            trace.extend(files.map(PathBuf::from));
+        }
+    }
+    assert_eq!(traces.len(), 3, "{traces:?}");
+    for trace in traces {
+        assert!(trace.len() > 8, "{trace:?}");
+        for (at, file) in trace.iter().enumerate() {
+            // The second mention can be a shorter path.
+            let again = trace[..at].iter().find(|earlier| earlier.ends_with(file));
+            assert_eq!(again, None, "{}", file.display());
+        }
+    }
+}
+
 fn files_below(folder: &Path, files: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).expect("failed to read directory") {
         let path = entry.expect("failed to read directory entry").path();
