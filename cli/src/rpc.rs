@@ -1,8 +1,8 @@
 //! `zot rpc`: the agent, driven by another program over standard input and output.
 //!
 //! One loop, the [`Driver`], does everything in order: it reads commands, responds to them, runs
-//! one prompt after the other and reports their events. It never blocks on any of these, so an
-//! `abort` is always handled immediately.
+//! prompts one at a time and reports their events. It never blocks on any of these, so an `abort`
+//! is always handled immediately.
 
 mod auth;
 mod driver;

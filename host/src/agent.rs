@@ -24,6 +24,7 @@ use crate::{
     tool::{self, Toolbox},
 };
 
+pub use events::EventStream;
 pub(crate) use events::Events;
 pub(crate) use state::State;
 pub use turn::Prompt;

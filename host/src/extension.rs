@@ -11,6 +11,7 @@ pub mod fold;
 mod last_known;
 mod launch;
 pub(crate) mod member;
+pub(crate) mod notes;
 pub(crate) mod outbox;
 mod pending;
 pub(crate) mod permission;

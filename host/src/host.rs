@@ -29,6 +29,7 @@ use crate::{
         chain::{self, ChainOutcome, Interceptor},
         connection::Tap,
         member::{Member, Owner, Shared},
+        notes::HeldNotes,
         outbox::QueueBudget,
         stats::Stats,
     },
@@ -146,6 +147,9 @@ struct HostInner {
     /// under the registry's lock, so that the two always agree.
     active: watch::Sender<Option<Arc<Vec<Slot>>>>,
     reloading: tokio::sync::Mutex<()>,
+    /// Whether `slots` contains every extension that was found: false before the first load, and
+    /// while a reload looks for extensions.
+    listed: watch::Sender<bool>,
     /// Whether the host is shutting down or has shut down.
     closing: watch::Sender<bool>,
     /// Whether the user has been warned that permissions are not fully enforced.
@@ -176,6 +180,7 @@ impl Host {
                 registry: watch::Sender::new(Arc::default()),
                 active: watch::Sender::new(Some(Arc::default())),
                 reloading: tokio::sync::Mutex::new(()),
+                listed: watch::Sender::new(false),
                 closing: watch::Sender::new(false),
                 warned_about_support: AtomicBool::new(false),
                 #[cfg(feature = "agent")]
@@ -248,29 +253,40 @@ impl Host {
 
     /// Asks the interceptors of `event` in load order.
     pub async fn intercept(&self, event: Intercept) -> ChainOutcome {
+        self.intercept_holding_notes(event).await.0
+    }
+
+    /// Like [`intercept`](Self::intercept), but the interceptors' notes wait until the caller drops
+    /// the second value.
+    pub(crate) async fn intercept_holding_notes(
+        &self,
+        event: Intercept,
+    ) -> (ChainOutcome, HeldNotes) {
         let slots = self.members().await;
         if *self.0.closing.borrow() {
-            return ChainOutcome::refused("zot is shutting down");
+            let refused = ChainOutcome::refused("zot is shutting down");
+            return (refused, HeldNotes::default());
         }
         let name = InterceptName::from(event.name());
         if matches!(&event, Intercept::AssistantMessage(message) if message.text.is_empty()) {
-            return ChainOutcome::unasked(event);
+            return (ChainOutcome::unasked(event), HeldNotes::default());
         }
         let interceptors: Vec<Slot> = slots
             .iter()
             .filter(|slot| slot.intercepts(&name))
             .cloned()
             .collect();
+        let held = HeldNotes::of(interceptors.iter().map(|it| Arc::clone(it.notes())));
         let outcome = chain::run(interceptors, event, self.0.shared.config.limits.chain).await;
         for record in &outcome.records {
             if let Some(slot) = slots
                 .iter()
                 .find(|slot| Interceptor::name(*slot) == record.extension)
             {
-                slot.record(&name, record, &self.0.shared);
+                slot.record(&name, record);
             }
         }
-        outcome
+        (outcome, held)
     }
 
     /// Sends an extension a key press in one of its panels.

@@ -125,13 +125,11 @@ pub mod tool;
 pub mod untrusted;
 
 #[cfg(feature = "agent")]
-pub use agent::{Prompt, ToolSelection};
+pub use agent::{EventStream, Prompt, ToolSelection};
 pub use hooks::{Confirmed, Hooks, NoHooks};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};
 #[cfg(feature = "agent")]
-pub use runtime::{
-    Busy, Context, EventStream, Runtime, RuntimeConfig, RuntimeError, SetModelError,
-};
+pub use runtime::{Context, Runtime, RuntimeConfig, RuntimeError, SetModelError, Unavailable};
 
 /// Compiles the examples in docs/embedding.md as doctests.
 #[cfg(all(doctest, feature = "agent"))]

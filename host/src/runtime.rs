@@ -33,13 +33,13 @@ mod query;
 
 use std::{io, sync::Arc};
 
-use tokio::sync::{Mutex, mpsc, watch};
+use tokio::sync::{Mutex, watch};
 use tokio_util::sync::CancellationToken;
-use zot_protocol::{EndReason, NoteLevel, SessionEnd, rpc};
+use zot_protocol::{EndReason, NoteLevel, SessionEnd};
 
 use crate::{
     Host,
-    agent::{Agent, Events, Prompt, State},
+    agent::{Agent, EventStream, Events, Prompt, State},
     context_files,
     extension::{Launch, discover::TrustProject},
     provider::Resolved,
@@ -59,16 +59,31 @@ struct Inner {
     sessions: Sessions,
     /// Which of the project's extensions may start.
     trust: parking_lot::Mutex<TrustProject>,
-    /// Cancels the current operation; `None` while idle.
-    active: watch::Sender<Option<CancellationToken>>,
+    activity: watch::Sender<Activity>,
     /// Whether the extensions have started or used up their startup time.
     loaded: watch::Sender<bool>,
 }
 
-/// The agent is busy with another operation.
+/// What a runtime is doing.
+enum Activity {
+    Idle,
+    /// An operation is running, which this token cancels.
+    Running(CancellationToken),
+    /// [`Runtime::close`] was called.
+    Closed,
+}
+
+/// Why the agent cannot start an operation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
-#[error("agent is busy")]
-pub struct Busy;
+#[non_exhaustive]
+pub enum Unavailable {
+    /// Another operation is running.
+    #[error("agent is busy")]
+    Busy,
+    /// [`Runtime::close`] was called.
+    #[error("agent is closed")]
+    Closed,
+}
 
 /// Error returned by [`Runtime::new`].
 #[derive(Debug, thiserror::Error)]
@@ -80,22 +95,6 @@ pub enum RuntimeError {
     /// A thread, file descriptor or directory cannot be created.
     #[error("cannot start the agent: {0}")]
     Io(#[from] io::Error),
-}
-
-/// The events of a running prompt, in order. Dropping the stream aborts the prompt.
-#[derive(Debug)]
-pub struct EventStream(mpsc::Receiver<rpc::Event>);
-
-impl EventStream {
-    /// Waits for the next event. Returns `None` after the last one.
-    pub async fn next(&mut self) -> Option<rpc::Event> {
-        self.0.recv().await
-    }
-
-    /// Returns the next event if it is already available.
-    pub fn ready(&mut self) -> Option<rpc::Event> {
-        self.0.try_recv().ok()
-    }
 }
 
 impl Runtime {
@@ -129,7 +128,7 @@ impl Runtime {
             agent,
             trust,
             sessions,
-            active: watch::Sender::new(None),
+            activity: watch::Sender::new(Activity::Idle),
             loaded: watch::Sender::new(false),
         }));
         runtime.load();
@@ -180,14 +179,14 @@ impl Runtime {
     }
 
     /// Sends a prompt to the agent. The agent waits while the event stream is full.
-    pub fn prompt(&self, prompt: Prompt) -> Result<EventStream, Busy> {
+    pub fn prompt(&self, prompt: Prompt) -> Result<EventStream, Unavailable> {
         self.begin(move |agent, events, cancel| async move {
             agent.prompt(prompt, &events, &cancel).await;
         })
     }
 
     /// Replaces the transcript with a summary.
-    pub fn compact(&self) -> Result<EventStream, Busy> {
+    pub fn compact(&self) -> Result<EventStream, Unavailable> {
         self.begin(|agent, events, cancel| async move {
             agent.compact(&events, &cancel).await;
         })
@@ -196,7 +195,7 @@ impl Runtime {
     fn begin<F: Future<Output = ()> + Send + 'static>(
         &self,
         work: impl FnOnce(Arc<Agent>, Events, CancellationToken) -> F + Send + 'static,
-    ) -> Result<EventStream, Busy> {
+    ) -> Result<EventStream, Unavailable> {
         let (active, cancel) = self.occupy()?;
         let (events, stream) = Events::channel();
         let inner = Arc::clone(&self.0);
@@ -221,38 +220,39 @@ impl Runtime {
             // the agent idle.
             drop(active);
         });
-        Ok(EventStream(stream))
+        Ok(stream)
     }
 
     /// Marks the agent as busy until the guard is dropped.
-    fn occupy(&self) -> Result<(Active, CancellationToken), Busy> {
+    fn occupy(&self) -> Result<(Active, CancellationToken), Unavailable> {
         let cancel = CancellationToken::new();
-        let was_idle = self.0.active.send_if_modified(|active| {
-            let is_idle = active.is_none();
-            if is_idle {
-                *active = Some(cancel.clone());
+        let mut unavailable = None;
+        self.0.activity.send_if_modified(|activity| {
+            match activity {
+                Activity::Idle => *activity = Activity::Running(cancel.clone()),
+                Activity::Running(_) => unavailable = Some(Unavailable::Busy),
+                Activity::Closed => unavailable = Some(Unavailable::Closed),
             }
-            is_idle
+            unavailable.is_none()
         });
-        if was_idle {
-            Ok((Active(Arc::clone(&self.0)), cancel))
-        } else {
-            Err(Busy)
+        match unavailable {
+            None => Ok((Active(Arc::clone(&self.0)), cancel)),
+            Some(why) => Err(why),
         }
     }
 
     /// Cancels the current operation. Its last event is still `done`.
     pub fn cancel(&self) {
-        if let Some(active) = &*self.0.active.borrow() {
-            active.cancel();
+        if let Activity::Running(cancel) = &*self.0.activity.borrow() {
+            cancel.cancel();
         }
     }
 
-    /// Waits until the agent is idle.
+    /// Waits until no operation is running.
     pub async fn idle(&self) {
-        let mut active = self.0.active.subscribe();
+        let mut activity = self.0.activity.subscribe();
         // The sender lives as long as `self`.
-        let _ = active.wait_for(Option::is_none).await;
+        let _ = activity.wait_for(|it| !it.is_running()).await;
     }
 
     /// Waits until the extensions have started or used up their startup time.
@@ -262,13 +262,29 @@ impl Runtime {
     }
 
     /// Cancels the current operation and waits for it, sends `session_end` to the extensions, and
-    /// stops them.
+    /// stops them. Every later operation fails with [`Unavailable::Closed`].
     pub async fn close(&self) {
-        self.cancel();
-        self.idle().await;
+        // Another operation may start between the end of one and our turn.
+        let close = |activity: &mut Activity| {
+            let is_running = activity.is_running();
+            if !is_running {
+                *activity = Activity::Closed;
+            }
+            !is_running
+        };
+        while !self.0.activity.send_if_modified(close) {
+            self.cancel();
+            self.idle().await;
+        }
         let end = SessionEnd::new(EndReason::Shutdown);
         self.0.agent.host.send_event(&end.into());
         self.0.agent.host.shutdown().await;
+    }
+}
+
+impl Activity {
+    fn is_running(&self) -> bool {
+        matches!(self, Self::Running(_))
     }
 }
 
@@ -277,6 +293,6 @@ struct Active(Arc<Inner>);
 
 impl Drop for Active {
     fn drop(&mut self) {
-        self.0.active.send_replace(None);
+        self.0.activity.send_replace(Activity::Idle);
     }
 }

@@ -11,9 +11,10 @@ pub use command::{
     Hello, Image, Ping, Prompt, ReloadExt, RunCommand, SetModel, SetReasoning,
 };
 pub use event::{
-    AssistantMessage, AssistantStart, CompactDone, Done, Error, Event, ExtClearNotes, ExtDisplay,
-    ExtNotify, ExtToolCall, ExtToolResult, TextDelta, ToolCall, ToolProgress, ToolResult,
-    ToolUseArgs, ToolUseEnd, ToolUseStart, TurnEnd, TurnStart, Usage, UsageEvent, UserMessage,
+    AssistantMessage, AssistantStart, CompactDone, Done, Error, Event, ExtChanged, ExtClearNotes,
+    ExtDisplay, ExtNotify, ExtToolCall, ExtToolResult, TextDelta, ToolCall, ToolProgress,
+    ToolResult, ToolUseArgs, ToolUseEnd, ToolUseStart, TurnEnd, TurnStart, Usage, UsageEvent,
+    UserMessage,
 };
 pub use message::{Block, ImageBlock, Message, Role, TextBlock, ToolCallBlock, ToolResultBlock};
 pub use response::{

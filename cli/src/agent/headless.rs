@@ -8,7 +8,7 @@ use std::sync::Arc;
 use anyhow::Context;
 use zot_host::{EventStream, Hooks, Runtime};
 use zot_process::{Orphans, Spawner, Subreaper};
-use zot_protocol::{NoteLevel, StopReason, limits, rpc};
+use zot_protocol::{NoteLevel, limits, rpc};
 
 use super::{Record, Signals, Start};
 use crate::{
@@ -132,11 +132,6 @@ async fn exit_now(reaper: Option<&Subreaper>, code: u8) -> ! {
 pub(crate) fn failure(event: &rpc::Event) -> Option<String> {
     match event {
         rpc::Event::Error(error) => Some(error.message.clone()),
-        rpc::Event::TurnEnd(end) if end.stop == StopReason::Error => Some(
-            end.error
-                .clone()
-                .unwrap_or_else(|| "the turn failed".to_owned()),
-        ),
         _ => None,
     }
 }

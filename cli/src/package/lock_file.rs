@@ -133,12 +133,13 @@ impl LockFile {
     fn read_file(store: &Store) -> anyhow::Result<Self> {
         let path = &store.lock_file();
         if path.is_symlink() {
-            return Err(unreadable(path, &"is a symlink"));
+            return Err(unreadable(path, &"it is a symlink"));
         }
         let bytes = match store.read(path, MAX_BYTES) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Self::default()),
             Err(error) if error.kind() == io::ErrorKind::CrossesDevices => {
-                let why = "one of its parent directories is a symlink that leads elsewhere";
+                let why =
+                    "one of its parent directories is a symlink that leads out of the project";
                 return Err(unreadable(path, &why));
             }
             read => read.map_err(|error| unreadable(path, &error))?,

@@ -1,6 +1,7 @@
 //! The main loop between the client and the agent.
 
 mod commands;
+mod extension_list;
 mod extension_requests;
 
 use std::{io, sync::Arc};
@@ -28,6 +29,7 @@ use super::{
     input::{CommandReader, Received},
     queue::{Job, JobQueue},
 };
+use extension_list::Told;
 use extension_requests::ExtensionResult;
 
 /// No further command is read while this many bytes of output are unread.
@@ -47,6 +49,8 @@ pub(super) struct Driver {
     /// Pending requests to extensions.
     requests: JoinSet<ExtensionResult>,
     permits: Arc<Semaphore>,
+    /// What the client knows about extensions.
+    told: Told,
     /// Whether extensions are being reloaded. No job starts in the meantime.
     reloading: bool,
     /// Whether the end of the input has been reached.
@@ -58,9 +62,9 @@ pub(super) struct Driver {
 /// A running prompt or compaction.
 struct Active {
     events: EventStream,
-    /// `done` and all later events. They are held back until the agent is idle, so that a client
-    /// that has received them can rely on it being idle.
-    last: Vec<Event>,
+    /// `done`, the last event. It is held back until the agent is idle, so that a client that has
+    /// received it can rely on that.
+    done: Option<Event>,
 }
 
 impl Driver {
@@ -72,6 +76,7 @@ impl Driver {
         log_level: LogLevel,
     ) -> Self {
         Self {
+            told: Told::new(&runtime),
             runtime,
             input,
             output,
@@ -108,6 +113,7 @@ impl Driver {
                 }
                 event = next(&mut self.active), if sends => self.event(event),
                 note = self.notes.next(), if sends => self.note(note),
+                () = self.told.changed(), if sends => self.report_change(),
                 Some(result) = self.requests.join_next() => {
                     self.extension_result(result.expect("a request task does not panic"));
                 }
@@ -204,10 +210,9 @@ impl Driver {
             match begun {
                 Ok(events) => {
                     self.respond(id, command, Ok(data));
-                    let last = Vec::new();
-                    self.active = Some(Active { events, last });
+                    self.active = Some(Active { events, done: None });
                 }
-                Err(busy) => self.refuse(id, command, busy.to_string()),
+                Err(why) => self.refuse(id, command, why.to_string()),
             }
         }
     }
@@ -225,10 +230,9 @@ impl Driver {
             {
                 send_note(note, &mut self.output, self.log_level);
             }
-            if active.last.is_empty() && !matches!(event, Event::Done(_)) {
-                self.output.push(event);
-            } else {
-                active.last.push(event);
+            match event {
+                Event::Done(_) => active.done = Some(event),
+                event => self.output.push(event),
             }
             if self.output.is_full() {
                 return;
@@ -240,8 +244,8 @@ impl Driver {
                 None => return,
             }
         }
-        for event in std::mem::take(&mut active.last) {
-            self.output.push(event);
+        if let Some(done) = active.done.take() {
+            self.output.push(done);
         }
         self.active = None;
     }

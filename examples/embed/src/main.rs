@@ -20,7 +20,7 @@ use zot_host::{
     provider::{Catalogue, Wanted, resolve},
     settings::Settings,
 };
-use zot_protocol::{NoteLevel, StopReason, rpc::Event};
+use zot_protocol::{NoteLevel, rpc::Event};
 
 /// Prints messages from extensions and from the agent itself.
 struct Notes;
@@ -90,7 +90,6 @@ async fn follow(runtime: &Runtime, mut events: EventStream) -> anyhow::Result<()
             }
             Some(Event::ToolCall(call)) => eprintln!("\n> {}", call.name),
             Some(Event::Error(error)) => failure = Some(error.message),
-            Some(Event::TurnEnd(end)) if end.stop == StopReason::Error => failure = end.error,
             Some(_) => {}
             None => break,
         }

@@ -25,7 +25,6 @@ type line struct {
 	Error   string `json:"error"`
 	Message string `json:"message"`
 	Delta   string `json:"delta"`
-	Stop    string `json:"stop"`
 }
 
 func main() {
@@ -100,8 +99,6 @@ reading:
 			fmt.Print(it.Delta)
 		case it.Type == "error":
 			fail(it.Message)
-		case it.Type == "turn_end" && it.Stop == "error":
-			fail(it.Error)
 		case it.Type == "response" && !it.Success:
 			fail(it.Error)
 			break reading

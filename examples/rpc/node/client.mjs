@@ -34,7 +34,6 @@ for await (const text of createInterface({ input: zot.stdout, crlfDelay: Infinit
   const line = JSON.parse(text);
   if (line.type === "text_delta") process.stdout.write(line.delta ?? "");
   else if (line.type === "error") fail(line.message);
-  else if (line.type === "turn_end" && line.stop === "error") fail(line.error);
   else if (line.type === "response" && !line.success) {
     fail(line.error);
     break;

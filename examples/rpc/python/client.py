@@ -59,9 +59,6 @@ def main():
             case "error":
                 print(f"error: {line['message']}", file=sys.stderr)
                 failed = True
-            case "turn_end" if line["stop"] == "error":
-                print(f"error: {line.get('error', '')}", file=sys.stderr)
-                failed = True
             case "done":
                 break
     print()

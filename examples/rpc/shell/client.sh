@@ -47,12 +47,6 @@ while true; do
     fi
     ;;
   error) jq -r '"error: " + .message' <<<"$line" >&2 && failed=1 ;;
-  turn_end)
-    if [ "$(jq -r .stop <<<"$line")" = error ]; then
-      jq -r '"error: " + .error' <<<"$line" >&2
-      failed=1
-    fi
-    ;;
   done) break ;;
   esac
 done

@@ -256,7 +256,7 @@ impl Reaper {
             self.held.insert((row.pid, row.start));
             tokio::spawn(async move {
                 member.gone().await;
-                // An error means that the task that stopped its tree was faster.
+                // This fails if the task that stopped the tree has already reaped it.
                 let _ = member.reap();
             });
         }

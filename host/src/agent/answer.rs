@@ -139,6 +139,23 @@ impl Answer {
         !self.open.is_empty() || self.blocks.iter().any(call)
     }
 
+    /// Returns what may stay of an incomplete answer: its text. A tool call would have no result,
+    /// and a provider rejects thinking without its signature.
+    pub(super) fn into_partial(mut self) -> Self {
+        self.blocks
+            .retain(|block| matches!(block, Block::Text { .. }));
+        Self {
+            blocks: self.blocks,
+            tokens: self.tokens,
+            ..Self::default()
+        }
+    }
+
+    /// Reports whether there is no text. Providers reject blank messages.
+    pub(super) fn is_blank(&self) -> bool {
+        self.text().trim().is_empty()
+    }
+
     /// Returns the blocks for the transcript.
     pub(super) fn into_blocks(self) -> Vec<Block> {
         self.blocks

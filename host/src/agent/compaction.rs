@@ -7,7 +7,9 @@ use zot_protocol::{CompactEvent, NoteLevel, TurnPurpose, rpc};
 use super::{Agent, answer::Answer, events::Events};
 use crate::{
     clock,
+    extension::notes::HeldNotes,
     message::{Message, Role},
+    provider::Tokens,
 };
 
 /// The prompt that asks the model for a summary.
@@ -28,18 +30,15 @@ enum NoSummary {
 }
 
 impl Agent {
-    /// Compacts the transcript. The last event is `compact_done`, or `done` if compaction fails.
+    /// Compacts the transcript. The last event is `done`, exactly once.
     pub(crate) async fn compact(&self, events: &Events, cancel: &CancellationToken) {
-        match self.shorten(cancel).await {
-            Ok(summary) => {
-                events.send(rpc::Done::default()).await;
-                events.send(rpc::CompactDone::new(summary)).await;
-            }
-            Err(why) => {
-                events.send(rpc::Error::new(why)).await;
-                events.send(rpc::Done::default()).await;
-            }
+        let (shortened, notes) = self.shorten(cancel).await;
+        match shortened {
+            Ok(summary) => events.send(rpc::CompactDone::new(summary)).await,
+            Err(why) => events.send(rpc::Error::new(why)).await,
         }
+        events.release(notes).await;
+        events.send(rpc::Done::default()).await;
         self.sync().await;
     }
 
@@ -49,7 +48,8 @@ impl Agent {
         if !self.state.lock().await.is_full() {
             return;
         }
-        match self.shorten(cancel).await {
+        let (shortened, notes) = self.shorten(cancel).await;
+        match shortened {
             Ok(summary) => events.send(rpc::CompactDone::new(summary)).await,
             Err(_) if cancel.is_cancelled() => {}
             Err(why) => {
@@ -57,38 +57,47 @@ impl Agent {
                 self.config.hooks.notice(NoteLevel::Warn, &message);
             }
         }
+        events.release(notes).await;
     }
 
-    async fn shorten(&self, cancel: &CancellationToken) -> Result<String, String> {
-        let summary = self.summarise(cancel).await?;
-        let text = format!("{INTRODUCTION}\n\n{summary}");
-        let message = Message::of_text(Role::User, text, clock::now());
-        let written = self.state.lock().await.compact(message);
-        self.report_write_error(written);
-        self.host.send_event(&CompactEvent::new(&summary).into());
-        Ok(summary)
+    async fn shorten(&self, cancel: &CancellationToken) -> (Result<String, String>, HeldNotes) {
+        let (summary, notes) = self.summarise(cancel).await;
+        if let Ok(summary) = &summary {
+            let text = format!("{INTRODUCTION}\n\n{summary}");
+            let message = Message::of_text(Role::User, text, clock::now());
+            let written = self.state.lock().await.compact(message);
+            self.report_write_error(written);
+            self.host.send_event(&CompactEvent::new(summary).into());
+        }
+        (summary, notes)
     }
 
-    async fn summarise(&self, cancel: &CancellationToken) -> Result<String, String> {
+    async fn summarise(&self, cancel: &CancellationToken) -> (Result<String, String>, HeldNotes) {
+        // Outside the future, so that the tokens of an aborted answer count too.
+        let mut tokens = Tokens::default();
         let summarising = async {
-            match self.ask_for_summary().await {
+            match self.ask_for_summary(&mut tokens).await {
                 Ok(summary) => self.reviewed(summary).await,
-                Err(NoSummary::Refused(reason)) => Err(reason),
+                Err(NoSummary::Refused(reason)) => (Err(reason), HeldNotes::default()),
                 Err(NoSummary::Failed(error)) => {
-                    let (Ok(text) | Err(text)) = self.reviewed(error).await;
-                    Err(text)
+                    let (Ok(text) | Err(text), notes) = self.reviewed(error).await;
+                    (Err(text), notes)
                 }
             }
         };
-        tokio::select! {
+        let summary = tokio::select! {
             biased;
-            () = cancel.cancelled() => Err("compaction aborted".to_owned()),
+            () = cancel.cancelled() => (Err("compaction aborted".to_owned()), HeldNotes::default()),
             summary = summarising => summary,
+        };
+        if tokens != Tokens::default() {
+            self.count(tokens).await;
         }
+        summary
     }
 
-    async fn ask_for_summary(&self) -> Result<String, NoSummary> {
-        let may = self.may_call_model(0, TurnPurpose::Compact).await;
+    async fn ask_for_summary(&self, tokens: &mut Tokens) -> Result<String, NoSummary> {
+        let (may, _) = self.may_call_model(0, TurnPurpose::Compact).await;
         may.map_err(NoSummary::Refused)?;
         let mut answer = Answer::default();
         let asked = self.stream_with_question(ASK).await;
@@ -99,8 +108,8 @@ impl Agent {
                 Some(Err(error)) => return Err(NoSummary::Failed(error.to_string())),
                 None => return Err(NoSummary::Failed(self.cut_off().await.to_string())),
             }
+            *tokens = answer.tokens;
         }
-        self.count(answer.tokens).await;
         let summary = answer.text().trim().to_owned();
         if summary.is_empty() {
             let why = "the model returned no summary; the conversation is unchanged";

@@ -1,30 +1,101 @@
 //! The channel for the agent's events.
 
-use tokio::sync::mpsc;
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
+
+use tokio::sync::{mpsc, watch};
 use zot_protocol::rpc;
 
-/// Sends events in order. The channel is bounded to apply back-pressure: a slow reader slows down
-/// the agent and the provider's socket instead of building up a backlog.
-#[derive(Debug, Clone)]
-pub(crate) struct Events(mpsc::Sender<rpc::Event>);
+use crate::extension::notes::HeldNotes;
 
 /// The maximum number of unread events in the channel.
 const CAPACITY: usize = 64;
 
+/// Sends events in order. The channel is bounded to apply back-pressure: a slow reader slows down
+/// the agent and the provider's socket instead of building up a backlog.
+#[derive(Debug, Clone)]
+pub(crate) struct Events {
+    to: mpsc::Sender<rpc::Event>,
+    sent: Arc<AtomicU64>,
+    handled: watch::Receiver<u64>,
+}
+
 impl Events {
-    /// Creates the sender and its receiver.
-    pub(crate) fn channel() -> (Self, mpsc::Receiver<rpc::Event>) {
+    /// Creates the sender and its stream.
+    pub(crate) fn channel() -> (Self, EventStream) {
         let (to, from) = mpsc::channel(CAPACITY);
-        (Self(to), from)
+        let handled = watch::Sender::new(0);
+        let events = Self {
+            to,
+            sent: Arc::default(),
+            handled: handled.subscribe(),
+        };
+        let stream = EventStream {
+            from,
+            received: 0,
+            handled,
+        };
+        (events, stream)
     }
 
-    /// Sends an event. Does nothing if the receiver is gone.
+    /// Sends an event. Does nothing if the stream is gone.
     pub(crate) async fn send(&self, event: impl Into<rpc::Event>) {
-        let _ = self.0.send(event.into()).await;
+        if self.to.send(event.into()).await.is_ok() {
+            self.sent.fetch_add(1, Ordering::SeqCst);
+        }
     }
 
-    /// Resolves when the receiver is gone.
+    /// Passes on notes about an event that has just been sent, after its reader has handled it.
+    pub(crate) async fn release(&self, notes: HeldNotes) {
+        if notes.any() {
+            let sent = self.sent.load(Ordering::SeqCst);
+            let mut handled = self.handled.clone();
+            // Fails if the stream is gone, and with it the order of events.
+            let _ = handled.wait_for(|handled| *handled >= sent).await;
+        }
+    }
+
+    /// Resolves when the stream is gone.
     pub(crate) async fn closed(&self) {
-        self.0.closed().await;
+        self.to.closed().await;
+    }
+}
+
+/// The events of a running prompt, in order. Dropping the stream aborts the prompt.
+#[derive(Debug)]
+pub struct EventStream {
+    from: mpsc::Receiver<rpc::Event>,
+    received: u64,
+    /// The number of events that the caller has handled: those before its latest call.
+    handled: watch::Sender<u64>,
+}
+
+impl EventStream {
+    /// Waits for the next event. Returns `None` after the last one. Notes about an event reach the
+    /// [`Hooks`](crate::Hooks) after the call that follows it, so handle each event before asking
+    /// for the next.
+    pub async fn next(&mut self) -> Option<rpc::Event> {
+        self.mark_handled();
+        let event = self.from.recv().await;
+        self.received += u64::from(event.is_some());
+        event
+    }
+
+    /// Returns the next event if it is already available.
+    pub fn ready(&mut self) -> Option<rpc::Event> {
+        self.mark_handled();
+        let event = self.from.try_recv().ok();
+        self.received += u64::from(event.is_some());
+        event
+    }
+
+    fn mark_handled(&self) {
+        self.handled.send_if_modified(|handled| {
+            let is_new = *handled != self.received;
+            *handled = self.received;
+            is_new
+        });
     }
 }

@@ -10,7 +10,7 @@ use zot_protocol::{InterceptName, Object, StopReason, ToolId, rpc};
 use super::{Agent, events::Events};
 use crate::{
     ToolOutcome, clock,
-    extension::CallChain,
+    extension::{CallChain, notes::HeldNotes},
     host::{Executor, ExtensionTools, Invocation, Progress, Running, Watcher},
     message::{Block, Role, shown_content},
     session::ExtensionCall,
@@ -53,10 +53,11 @@ struct ModelCall<'e> {
 }
 
 impl Watcher for ModelCall<'_> {
-    async fn accepted(&mut self, _: &Object) {
+    async fn intercepted(&mut self, _: Option<&Object>, notes: HeldNotes) {
         if let Some(event) = self.event.take() {
             self.events.send(event).await;
         }
+        self.events.release(notes).await;
     }
 
     fn progress(&mut self, line: String) {
@@ -71,8 +72,8 @@ impl Watcher for ModelCall<'_> {
 struct Executed(Option<Object>);
 
 impl Watcher for Executed {
-    async fn accepted(&mut self, args: &Object) {
-        self.0 = Some(args.clone());
+    async fn intercepted(&mut self, args: Option<&Object>, _: HeldNotes) {
+        self.0 = args.cloned();
     }
 }
 
@@ -100,12 +101,15 @@ impl Agent {
             }
         }
         self.end_turn(StopReason::ToolUse, None, events).await;
-        for (call, invocation) in calls.iter().zip(invocations) {
+        for (call, mut invocation) in calls.iter().zip(invocations) {
             let mut event = held.then(|| call.clone());
             let why = malformed.iter().find(|(id, _)| *id == call.id);
             let outcome = match why {
                 Some((_, why)) => invocation.refuse(why),
-                None => self.run_call(call, invocation, &mut event, events).await,
+                None => {
+                    self.run_call(call, &mut invocation, &mut event, events)
+                        .await
+                }
             };
             if let Some(event) = event {
                 events.send(event).await;
@@ -125,6 +129,7 @@ impl Agent {
             event.extension = outcome.extension;
             event.status = Some(outcome.status);
             events.send(event).await;
+            events.release(invocation.take_notes()).await;
         }
     }
 
@@ -133,7 +138,7 @@ impl Agent {
     async fn run_call(
         &self,
         call: &rpc::ToolCall,
-        invocation: Invocation<'_>,
+        invocation: &mut Invocation<'_>,
         event: &mut Option<rpc::ToolCall>,
         events: &Events,
     ) -> ToolOutcome {
@@ -187,7 +192,7 @@ impl Agent {
         let id = self.host.next_call_id();
         let executor = self.executor(chain.tool());
         let mut executed = Executed::default();
-        let call = Invocation::new(&self.host, id, chain.clone(), args);
+        let mut call = Invocation::new(&self.host, id, chain.clone(), args);
         let outcome = call.run(executor.as_deref(), &mut executed).await;
         self.record_nested(&chain, executed.0, &outcome).await;
         outcome

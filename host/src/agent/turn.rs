@@ -17,8 +17,9 @@ use zot_protocol::{
 use super::{Agent, answer::Answer, events::Events};
 use crate::{
     clock,
+    extension::notes::HeldNotes,
     message::{Block, Message, Role, shown},
-    provider::ProviderError,
+    provider::{ProviderError, Tokens},
 };
 
 /// A prompt from the user.
@@ -40,18 +41,19 @@ impl Prompt {
     }
 }
 
+/// A model's answer, complete or not.
+struct Reply {
+    answer: Answer,
+    /// Whether the answer's text was held back from the user while it streamed.
+    held: bool,
+    ended: Ended,
+}
+
 /// How a model call ended.
 enum Ended {
-    Answered {
-        answer: Answer,
-        /// Whether the answer's text was held back from the user while it streamed.
-        held: bool,
-    },
+    Complete,
     Failed(ProviderError),
-    Aborted {
-        answer: Answer,
-        held: bool,
-    },
+    Aborted,
 }
 
 impl Agent {
@@ -68,17 +70,18 @@ impl Agent {
     /// Adds the user's message to the transcript, unless an interceptor blocks it.
     async fn submit(&self, prompt: Prompt, events: &Events, cancel: &CancellationToken) -> bool {
         let Prompt { text, images } = prompt;
-        let asked = self.host.intercept(UserMessageIntercept::new(text).into());
-        let asked = tokio::select! {
+        let asked = UserMessageIntercept::new(text).into();
+        let (asked, notes) = tokio::select! {
             biased;
             () = cancel.cancelled() => return false,
-            asked = asked => asked,
+            answered = self.host.intercept_holding_notes(asked) => answered,
         };
         let text = match asked.result {
             Ok(Intercept::UserMessage(message)) => message.text,
             Ok(_) => unreachable!("a chain does not change the type of its event"),
             Err(block) => {
                 events.send(rpc::Error::new(block.reason)).await;
+                events.release(notes).await;
                 return false;
             }
         };
@@ -95,6 +98,7 @@ impl Agent {
         events
             .send(rpc::UserMessage::new(content_shown, time))
             .await;
+        events.release(notes).await;
         true
     }
 
@@ -118,12 +122,12 @@ impl Agent {
         let ready = tokio::select! {
             biased;
             () = cancel.cancelled() => None,
-            ready = self.may_begin(step) => Some(ready),
+            ready = self.may_begin(step, events) => Some(ready),
         };
         match ready {
             Some(Ok(())) => {}
             Some(Err(reason)) => {
-                self.end_turn(StopReason::Error, Some(reason), events).await;
+                self.fail(reason, events).await;
                 return false;
             }
             None => {
@@ -131,32 +135,24 @@ impl Agent {
                 return false;
             }
         }
-        match self.ask(events, cancel).await {
-            Ended::Answered { answer, held } => self.answered(answer, held, events, cancel).await,
-            Ended::Failed(error) => {
-                let reviewed = tokio::select! {
-                    biased;
-                    () = cancel.cancelled() => None,
-                    reviewed = self.reviewed(error.to_string()) => Some(reviewed),
-                };
-                match reviewed {
-                    Some(Ok(text) | Err(text)) => {
-                        self.end_turn(StopReason::Error, Some(text), events).await;
-                    }
-                    None => self.end_turn(StopReason::Aborted, None, events).await,
-                }
-                false
-            }
-            Ended::Aborted { answer, held } => {
-                self.aborted(answer, held, events).await;
-                false
-            }
+        let Reply {
+            answer,
+            held,
+            ended,
+        } = self.ask(events, cancel).await;
+        match ended {
+            Ended::Complete => return self.answered(answer, held, events, cancel).await,
+            Ended::Failed(error) => self.failed(answer, held, error, events, cancel).await,
+            Ended::Aborted => self.aborted(answer.into_partial(), held, events).await,
         }
+        false
     }
 
     /// Asks the `turn_start` interceptors, and those of the system prompt if it has to be rebuilt.
-    async fn may_begin(&self, step: u32) -> Result<(), String> {
-        self.may_call_model(step, TurnPurpose::Prompt).await?;
+    async fn may_begin(&self, step: u32, events: &Events) -> Result<(), String> {
+        let (may, notes) = self.may_call_model(step, TurnPurpose::Prompt).await;
+        events.release(notes).await;
+        may?;
         self.prepare_system_prompt().await
     }
 
@@ -165,49 +161,55 @@ impl Agent {
         &self,
         step: u32,
         purpose: TurnPurpose,
-    ) -> Result<(), String> {
+    ) -> (Result<(), String>, HeldNotes) {
         let mut turn = TurnStartIntercept::new(step);
         turn.purpose = Some(purpose);
-        let asked = self.host.intercept(turn.into()).await;
-        asked.result.map(drop).map_err(|block| block.reason)
+        let (asked, notes) = self.host.intercept_holding_notes(turn.into()).await;
+        let may = asked.result.map(drop).map_err(|block| block.reason);
+        (may, notes)
     }
 
     /// Calls the model and streams its answer, except for the parts that an interceptor may still
     /// change.
-    async fn ask(&self, events: &Events, cancel: &CancellationToken) -> Ended {
+    async fn ask(&self, events: &Events, cancel: &CancellationToken) -> Reply {
         let held = self.host.intercepts(&InterceptName::AssistantMessage);
         let args_held = self.host.intercepts(&InterceptName::ToolCall);
         let mut answer = Answer::default();
         let mut deltas = self.stream().await;
-        events.send(rpc::AssistantStart::default()).await;
-        loop {
+        let mut has_begun = false;
+        let ended = loop {
             let delta = tokio::select! {
                 biased;
-                () = cancel.cancelled() => return Ended::Aborted { answer, held },
+                () = cancel.cancelled() => break Ended::Aborted,
                 delta = deltas.next() => delta,
             };
-            match delta {
-                Some(Ok(delta)) => match answer.take_in(delta) {
-                    Some(rpc::Event::TextDelta(_)) if held => {}
-                    Some(rpc::Event::ToolUseArgs(_)) if args_held => {}
-                    Some(event) => events.send(event).await,
-                    None => {}
-                },
-                Some(Err(error)) => return Ended::Failed(error),
-                None => break,
+            let delta = match delta {
+                Some(Ok(delta)) => delta,
+                Some(Err(error)) => break Ended::Failed(error),
+                None => break Ended::Failed(self.cut_off().await),
+            };
+            if !std::mem::replace(&mut has_begun, true) {
+                events.send(rpc::AssistantStart::default()).await;
+            }
+            match answer.take_in(delta) {
+                Some(rpc::Event::TextDelta(_)) if held => {}
+                Some(rpc::Event::ToolUseArgs(_)) if args_held => {}
+                Some(event) => events.send(event).await,
+                None => {}
             }
             if answer.stop.is_some() {
-                break;
+                break Ended::Complete;
             }
+        };
+        Reply {
+            answer,
+            held,
+            ended,
         }
-        if answer.stop.is_none() {
-            return Ended::Failed(self.cut_off().await);
-        }
-        Ended::Answered { answer, held }
     }
 
-    /// Handles a complete answer: stores it unchanged, shows it as the interceptors leave it, and
-    /// runs its tools.
+    /// Handles a complete answer: shows and stores it, and runs its tools. Returns false when the
+    /// prompt is finished.
     async fn answered(
         &self,
         answer: Answer,
@@ -219,13 +221,38 @@ impl Agent {
         events.send(usage).await;
         let stop = answer.stop.clone().unwrap_or(StopReason::EndTurn);
         let malformed = answer.malformed.clone();
+        let has_calls = answer.calls();
+        let calls: Vec<rpc::ToolCall> = answer.tool_calls().collect();
+        let visible = self.visible(&answer, held).await;
+        self.publish(answer, visible, held, events).await;
+        if !has_calls {
+            self.end_turn(stop, None, events).await;
+            return false;
+        }
+        self.run_calls(&calls, &malformed, events, cancel).await;
+        if cancel.is_cancelled() {
+            // The model's turn has already ended; this one tells the driver why nothing follows.
+            events.send(rpc::TurnEnd::new(StopReason::Aborted)).await;
+            return false;
+        }
+        true
+    }
+
+    /// Stores an answer unchanged and shows it as the interceptors left it.
+    async fn publish(
+        &self,
+        answer: Answer,
+        visible: Option<(String, HeldNotes)>,
+        held: bool,
+        events: &Events,
+    ) {
         // Answers can be large, so avoid copies.
-        let content = match self.visible(&answer, held).await {
+        let (content, notes) = match visible {
             None => {
                 self.tell_observers(answer.text());
-                shown(answer.blocks())
+                (shown(answer.blocks()), HeldNotes::default())
             }
-            Some(visible) => {
+            Some((visible, notes)) => {
                 // Text that was held back is sent in one piece, as the interceptors left it.
                 if held && !visible.is_empty() {
                     events.send(rpc::TextDelta::new(&visible)).await;
@@ -236,7 +263,7 @@ impl Agent {
                     shown(&replaced(answer.blocks(), &visible))
                 };
                 self.tell_observers(visible);
-                content
+                (content, notes)
             }
         };
         let content = if self.host.intercepts(&InterceptName::ToolCall) {
@@ -244,22 +271,15 @@ impl Agent {
         } else {
             content
         };
-        let has_calls = answer.calls();
-        let calls: Vec<rpc::ToolCall> = answer.tool_calls().collect();
         let time = self.append(Role::Assistant, answer.into_blocks()).await;
         let event = rpc::AssistantMessage::new(content, time);
         events.send(event).await;
-        if !has_calls {
-            self.end_turn(stop, None, events).await;
-            return false;
-        }
-        self.run_calls(&calls, &malformed, events, cancel).await;
-        !cancel.is_cancelled()
+        events.release(notes).await;
     }
 
     /// Returns the text to show instead of the answer's text, or `None` if no extension intercepts
     /// it.
-    async fn visible(&self, answer: &Answer, held: bool) -> Option<String> {
+    async fn visible(&self, answer: &Answer, held: bool) -> Option<(String, HeldNotes)> {
         if !held && !self.host.intercepts(&InterceptName::AssistantMessage) {
             return None;
         }
@@ -267,20 +287,22 @@ impl Agent {
         if text.is_empty() {
             return None;
         }
-        let (Ok(visible) | Err(visible)) = self.reviewed(text).await;
-        Some(visible)
+        let (Ok(visible) | Err(visible), notes) = self.reviewed(text).await;
+        Some((visible, notes))
     }
 
     /// Passes text from the model or its provider through the `assistant_message` interceptors.
     /// Returns the resulting text, or the reason given by the interceptor that blocked it. No part
     /// of the text may be shown or stored before that.
-    pub(super) async fn reviewed(&self, text: String) -> Result<String, String> {
-        let asked = AssistantMessageIntercept::new(text);
-        match self.host.intercept(asked.into()).await.result {
+    pub(super) async fn reviewed(&self, text: String) -> (Result<String, String>, HeldNotes) {
+        let asked = AssistantMessageIntercept::new(text).into();
+        let (outcome, notes) = self.host.intercept_holding_notes(asked).await;
+        let text = match outcome.result {
             Ok(Intercept::AssistantMessage(message)) => Ok(message.text),
             Ok(_) => unreachable!("a chain does not change the type of its event"),
             Err(block) => Err(block.reason),
-        }
+        };
+        (text, notes)
     }
 
     /// Sends `assistant_message` with the visible text to the extensions.
@@ -291,17 +313,63 @@ impl Agent {
         }
     }
 
-    /// Stores the text so far, but drops a message with tool calls, since the tools did not run.
-    async fn aborted(&self, answer: Answer, held: bool, events: &Events) {
-        if !answer.calls() && !answer.text().is_empty() {
+    /// Ends a call that failed. The part of the answer that was shown stays in the transcript.
+    async fn failed(
+        &self,
+        answer: Answer,
+        held: bool,
+        error: ProviderError,
+        events: &Events,
+        cancel: &CancellationToken,
+    ) {
+        let partial = answer.into_partial();
+        let reviewing = async {
+            let visible = self.visible(&partial, held).await;
+            (visible, self.reviewed(error.to_string()).await)
+        };
+        let reviewed = tokio::select! {
+            biased;
+            () = cancel.cancelled() => None,
+            reviewed = reviewing => Some(reviewed),
+        };
+        let Some((visible, (Ok(why) | Err(why), notes))) = reviewed else {
+            return self.aborted(partial, held, events).await;
+        };
+        self.report_partial_usage(partial.tokens, events).await;
+        if !partial.is_blank() {
+            self.publish(partial, visible, held, events).await;
+        }
+        self.fail(why, events).await;
+        events.release(notes).await;
+    }
+
+    /// Ends a call that was aborted. The part of the answer that was shown stays in the transcript.
+    async fn aborted(&self, partial: Answer, held: bool, events: &Events) {
+        self.report_partial_usage(partial.tokens, events).await;
+        if !partial.is_blank() {
             // Text that was held back has not been intercepted, so do not show it.
-            let content = (!held).then(|| shown(answer.blocks()));
-            let time = self.append(Role::Assistant, answer.into_blocks()).await;
+            let content = (!held).then(|| shown(partial.blocks()));
+            let time = self.append(Role::Assistant, partial.into_blocks()).await;
             if let Some(content) = content {
                 events.send(rpc::AssistantMessage::new(content, time)).await;
             }
         }
         self.end_turn(StopReason::Aborted, None, events).await;
+    }
+
+    /// Counts the tokens that the provider has reported for an incomplete answer.
+    async fn report_partial_usage(&self, tokens: Tokens, events: &Events) {
+        if tokens != Tokens::default() {
+            let usage = self.count(tokens).await;
+            events.send(usage).await;
+        }
+    }
+
+    /// Ends a model call, and with it the prompt, with an error.
+    async fn fail(&self, why: String, events: &Events) {
+        let error = rpc::Error::new(&why);
+        self.end_turn(StopReason::Error, Some(why), events).await;
+        events.send(error).await;
     }
 
     /// Reports the end of a model call to extensions and drivers.

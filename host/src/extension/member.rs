@@ -33,6 +33,7 @@ use super::{
     fold::Failure,
     last_known,
     launch::Launch,
+    notes::Notes,
     outbox::{Outbox, QueueBudget},
     pending::Ids,
     permission::{self, PermissionReport},
@@ -99,6 +100,7 @@ pub(crate) struct Member {
     pub(crate) connection: Arc<Connection>,
     pub(crate) stats: Mutex<Stats>,
     pub(crate) warned: WarnedFailures,
+    pub(crate) notes: Arc<Notes>,
     pub(crate) permissions: PermissionReport,
     /// The tool calls that it is making.
     pub(crate) calls: RunningCalls,
@@ -153,6 +155,7 @@ impl Member {
         ack.supported_intercepts = InterceptName::KNOWN.to_vec();
 
         let calls = RunningCalls::new(launch.name());
+        let notes = Notes::new(launch.name(), &shared.config.hooks);
         let (done, stderr_done) = watch::channel(false);
         let member = Arc::new_cyclic(|member: &Weak<Self>| {
             let listener = MemberListener {
@@ -160,6 +163,7 @@ impl Member {
                 shared: Arc::clone(shared),
                 name: launch.manifest.name.clone(),
                 log: log.clone(),
+                notes: Arc::clone(&notes),
             };
             Self {
                 connection: Arc::new(Connection::new(
@@ -173,6 +177,7 @@ impl Member {
                 launch,
                 stats: Mutex::default(),
                 warned: WarnedFailures::default(),
+                notes,
                 permissions,
                 calls,
                 runtime: Handle::current(),
@@ -302,10 +307,7 @@ impl Member {
             self.log(&format!("refused submit: {refused}"));
             self.connection.report_refused("submit", &refused);
             if !self.warned_about_submit.swap(true, Ordering::SeqCst) {
-                shared
-                    .config
-                    .hooks
-                    .note(self.name(), NoteLevel::Warn, &refused);
+                self.notes.add(NoteLevel::Warn, &refused);
             }
         } else {
             shared.config.hooks.submit(self.name(), text);

@@ -16,7 +16,7 @@ use super::{
 };
 use crate::{
     Confirmed,
-    extension::{CallChain, chain::ChainOutcome, event::truncate_content},
+    extension::{CallChain, chain::ChainOutcome, event::truncate_content, notes::HeldNotes},
 };
 
 /// How long an extension's call waits for other extensions to read what they were sent.
@@ -24,8 +24,13 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Receives updates about a tool call while it runs.
 pub(crate) trait Watcher: Send {
-    /// The interceptors accepted the call, which is about to run with these arguments.
-    fn accepted(&mut self, _args: &Object) -> impl Future<Output = ()> + Send {
+    /// The interceptors have answered. The call is about to run with these arguments, or was
+    /// blocked. Dropping `notes` passes on what they told the user about it.
+    fn intercepted(
+        &mut self,
+        _args: Option<&Object>,
+        _notes: HeldNotes,
+    ) -> impl Future<Output = ()> + Send {
         std::future::ready(())
     }
 
@@ -115,6 +120,8 @@ pub(crate) struct Invocation<'h> {
     announced: bool,
     /// Whether the user has been shown this call, if an extension makes it.
     shown: bool,
+    /// What the interceptors told the user about the last event that they were asked about.
+    notes: HeldNotes,
 }
 
 impl<'h> Invocation<'h> {
@@ -126,6 +133,7 @@ impl<'h> Invocation<'h> {
             args,
             announced: false,
             shown: false,
+            notes: HeldNotes::default(),
         }
     }
 
@@ -141,15 +149,16 @@ impl<'h> Invocation<'h> {
 
     /// Ends a call that cannot be made.
     #[cfg(feature = "agent")]
-    pub(crate) fn refuse(mut self, why: &str) -> ToolOutcome {
+    pub(crate) fn refuse(&mut self, why: &str) -> ToolOutcome {
         let outcome = ToolOutcome::error(ToolStatus::Failed, why);
         self.report(&outcome);
         outcome
     }
 
-    /// Makes the call. `executor` is `None` if the tool does not exist.
+    /// Makes the call. `executor` is `None` if the tool does not exist. Notes about the result wait
+    /// until the invocation is dropped, or taken with [`take_notes`](Self::take_notes).
     pub(crate) async fn run(
-        mut self,
+        &mut self,
         executor: Option<&dyn Executor>,
         watcher: &mut impl Watcher,
     ) -> ToolOutcome {
@@ -159,6 +168,11 @@ impl<'h> Invocation<'h> {
         outcome.extension = owner.map(|entry| entry.extension.clone());
         self.report(&outcome);
         outcome
+    }
+
+    #[cfg(feature = "agent")]
+    pub(crate) fn take_notes(&mut self) -> HeldNotes {
+        std::mem::take(&mut self.notes)
     }
 
     async fn steps(
@@ -200,9 +214,12 @@ impl<'h> Invocation<'h> {
         executor: Option<&dyn Executor>,
         watcher: &mut impl Watcher,
     ) -> Result<Object, ToolOutcome> {
-        self.intercept_call().await?;
+        let answer = self.intercept_call().await;
         self.show();
-        watcher.accepted(&self.args).await;
+        let notes = std::mem::take(&mut self.notes);
+        let args = answer.is_ok().then_some(&self.args);
+        watcher.intercepted(args, notes).await;
+        answer?;
         let Some(executor) = executor else {
             return Ok(self.args.clone());
         };
@@ -232,7 +249,10 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    async fn intercept_result(&self, mut outcome: ToolOutcome) -> Result<ToolOutcome, ToolOutcome> {
+    async fn intercept_result(
+        &mut self,
+        mut outcome: ToolOutcome,
+    ) -> Result<ToolOutcome, ToolOutcome> {
         let mut result = ToolResultIntercept::new(
             self.id.clone(),
             self.chain.tool(),
@@ -256,17 +276,21 @@ impl<'h> Invocation<'h> {
     /// Asks the interceptors. The chain for an extension's call holds that extension's turn until
     /// it ends, even if the call is cancelled in between. An extension that calls and cancels in a
     /// loop therefore occupies at most one chain.
-    async fn ask(&self, turn: Option<OwnedMutexGuard<()>>, event: Intercept) -> ChainOutcome {
-        let Some(turn) = turn else {
-            return self.host.intercept(event).await;
+    async fn ask(&mut self, turn: Option<OwnedMutexGuard<()>>, event: Intercept) -> ChainOutcome {
+        let (outcome, notes) = match turn {
+            None => self.host.intercept_holding_notes(event).await,
+            Some(turn) => {
+                let host = self.host.clone();
+                let asking = tokio::spawn(async move {
+                    let answered = host.intercept_holding_notes(event).await;
+                    drop(turn);
+                    answered
+                });
+                asking.await.expect("a chain does not panic")
+            }
         };
-        let host = self.host.clone();
-        let asking = tokio::spawn(async move {
-            let outcome = host.intercept(event).await;
-            drop(turn);
-            outcome
-        });
-        asking.await.expect("a chain does not panic")
+        self.notes = notes;
+        outcome
     }
 
     /// Shows the user, once, that an extension is running a tool.

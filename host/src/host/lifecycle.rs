@@ -16,6 +16,7 @@ use crate::extension::{
     Launch, PermissionReport,
     connection::Stage,
     member::{Member, Shared, WarnedFailures, log_of},
+    notes::Notes,
 };
 
 impl Host {
@@ -42,6 +43,7 @@ impl Host {
     ) -> ReloadStats {
         // Only one reload at a time.
         let _one = self.0.reloading.lock().await;
+        let listing = Listing::new(&self.0);
         let mut stats = ReloadStats::default();
         if *self.0.closing.borrow() {
             return stats;
@@ -60,6 +62,7 @@ impl Host {
         let started = slots.iter().filter(|it| matches!(it, Slot::Started(_)));
         stats.loaded = started.count() as u64;
         self.replace(slots);
+        drop(listing);
         self.warn_about_support();
         self.wait_for_start_up().await;
         drop(paused);
@@ -103,6 +106,26 @@ impl Host {
     /// Lists every extension and its state, in load order.
     pub fn extensions(&self) -> Vec<ExtensionInfo> {
         self.0.slots().iter().map(info).collect()
+    }
+
+    /// Waits until [`extensions`](Self::extensions) lists every extension that was found. Before
+    /// the first load, waits for it.
+    pub async fn listed(&self) {
+        let mut listed = self.0.listed.subscribe();
+        // The sender lives as long as the host.
+        let _ = listed.wait_for(|listed| *listed).await;
+    }
+
+    /// Returns the extensions whose commands and tools may not be in the registry yet.
+    pub fn starting(&self) -> Vec<String> {
+        let is_paused = self.0.active.borrow().is_none();
+        let infos = self.extensions().into_iter();
+        let starting = infos.filter(|info| match info.state {
+            ExtensionState::Starting => true,
+            ExtensionState::Ready => is_paused,
+            _ => false,
+        });
+        starting.map(|info| info.name).collect()
     }
 
     /// Returns the permissions that each extension declares and which part of them is enforced, in
@@ -180,6 +203,23 @@ impl Drop for PausedRequests<'_> {
     }
 }
 
+/// Marks the list of extensions as incomplete until it is dropped, whether or not the reload
+/// succeeded.
+struct Listing<'h>(&'h HostInner);
+
+impl<'h> Listing<'h> {
+    fn new(host: &'h HostInner) -> Self {
+        host.listed.send_replace(false);
+        Self(host)
+    }
+}
+
+impl Drop for Listing<'_> {
+    fn drop(&mut self) {
+        self.0.listed.send_replace(true);
+    }
+}
+
 async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
     let mut starting = JoinSet::new();
     let mut slots: Vec<Option<Slot>> = launches.iter().map(|_| None).collect();
@@ -192,13 +232,12 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
                 Err(why) => {
                     // A note is a single line.
                     let line = why.replace('\n', "; ");
-                    shared
-                        .config
-                        .hooks
-                        .note(launch.name(), NoteLevel::Error, &line);
+                    let notes = Notes::new(launch.name(), &shared.config.hooks);
+                    notes.add(NoteLevel::Error, &line);
                     Slot::Failed(Arc::new(FailedStart {
                         why,
                         warned: WarnedFailures::default(),
+                        notes,
                         log: log_of(&launch, &shared.config.limits),
                         manifest: launch.manifest,
                     }))

@@ -9,7 +9,8 @@ use zot_protocol::{Intercept, InterceptName, Manifest, NoteLevel, OnFailure};
 use crate::extension::{
     chain::{InterceptRecord, Interceptor},
     fold::{Failure, InterceptAnswer, Verdict},
-    member::{Member, Shared, WarnedFailures},
+    member::{Member, WarnedFailures},
+    notes::Notes,
 };
 
 /// An extension in load order, whether or not it could be started.
@@ -24,6 +25,7 @@ pub(super) struct FailedStart {
     pub(super) manifest: Manifest,
     pub(super) why: String,
     pub(super) warned: WarnedFailures,
+    pub(super) notes: Arc<Notes>,
     pub(super) log: LogFile,
 }
 
@@ -39,7 +41,7 @@ impl Slot {
     /// Updates the statistics with an interceptor's record, and reports a failure: in the log each
     /// time, to the user once for each cause, so that a guard that stopped working does not go
     /// unnoticed.
-    pub(super) fn record(&self, event: &InterceptName, record: &InterceptRecord, shared: &Shared) {
+    pub(super) fn record(&self, event: &InterceptName, record: &InterceptRecord) {
         let warned = match self {
             Self::Started(member) => {
                 member.stats.lock().record(record);
@@ -70,8 +72,7 @@ impl Slot {
             }
         }
         if warned.first(failure) {
-            let name = Interceptor::name(self);
-            shared.config.hooks.note(name, NoteLevel::Warn, &message);
+            self.notes().add(NoteLevel::Warn, &message);
         }
     }
 
@@ -83,6 +84,13 @@ impl Slot {
             registered.intercepts.contains(event)
         };
         self.ready().is_some_and(subscribed) || self.on_failure(event) == OnFailure::Block
+    }
+
+    pub(super) fn notes(&self) -> &Arc<Notes> {
+        match self {
+            Self::Started(member) => &member.notes,
+            Self::Failed(failed) => &failed.notes,
+        }
     }
 
     pub(super) fn manifest(&self) -> &Manifest {

@@ -2,7 +2,7 @@
 
 use zot_protocol::{EndReason, Reasoning, SessionEnd, rpc};
 
-use super::{Busy, Runtime, build};
+use super::{Runtime, Unavailable, build};
 use crate::{
     agent::State,
     extension::discover::TrustProject,
@@ -14,9 +14,9 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetModelError {
-    /// The agent is busy.
+    /// The agent cannot do it now.
     #[error(transparent)]
-    Busy(#[from] Busy),
+    Unavailable(#[from] Unavailable),
     /// The catalogue lists no such model for the provider.
     #[error("{provider} has no model `{}`\nhint: known models: {}", model.escape_debug(), known.join(", "))]
     Unknown {
@@ -49,7 +49,7 @@ impl Runtime {
     }
 
     /// Switches to another provider and model.
-    pub async fn set_provider(&self, resolved: Resolved) -> Result<(), Busy> {
+    pub async fn set_provider(&self, resolved: Resolved) -> Result<(), Unavailable> {
         let (_active, _) = self.occupy()?;
         self.change_model(|state| {
             state.provider = resolved.provider.into();
@@ -79,7 +79,7 @@ impl Runtime {
     }
 
     /// Sets the reasoning effort. Takes effect at the next turn.
-    pub async fn set_reasoning(&self, reasoning: Option<Reasoning>) -> Result<(), Busy> {
+    pub async fn set_reasoning(&self, reasoning: Option<Reasoning>) -> Result<(), Unavailable> {
         let (_active, _) = self.occupy()?;
         self.0.agent.state.lock().await.reasoning = reasoning;
         Ok(())
@@ -87,7 +87,7 @@ impl Runtime {
 
     /// Clears the transcript. If the user chose a session file, the session continues in it;
     /// otherwise it ends and a new one begins.
-    pub async fn clear(&self) -> Result<(), Busy> {
+    pub async fn clear(&self) -> Result<(), Unavailable> {
         let (_active, _) = self.occupy()?;
         let agent = &self.0.agent;
         agent
@@ -112,7 +112,7 @@ impl Runtime {
     }
 
     /// Switches to another session, one of [`Runtime::sessions`].
-    pub async fn adopt(&self, opened: Opened) -> Result<(), Busy> {
+    pub async fn adopt(&self, opened: Opened) -> Result<(), Unavailable> {
         let (_active, _) = self.occupy()?;
         let host = &self.0.agent.host;
         host.send_event(&SessionEnd::new(EndReason::SessionSwitch).into());
@@ -127,7 +127,7 @@ impl Runtime {
     }
 
     /// Stops all extensions, looks for extensions again, and starts them.
-    pub async fn reload_extensions(&self) -> Result<rpc::ReloadStats, Busy> {
+    pub async fn reload_extensions(&self) -> Result<rpc::ReloadStats, Unavailable> {
         let (_active, _) = self.occupy()?;
         let stats = self.0.agent.host.reload(self.find()).await;
         self.0.agent.state.lock().await.system = None;

@@ -34,7 +34,7 @@ impl Runtime {
 
     /// Reports whether the agent is busy.
     pub fn is_busy(&self) -> bool {
-        self.0.active.borrow().is_some()
+        self.0.activity.borrow().is_running()
     }
 
     /// Returns the tokens and cost since the agent started.

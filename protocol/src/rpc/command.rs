@@ -120,7 +120,7 @@ command! {
 
 command! {
     /// Replaces the transcript with a summary. Events follow as for `prompt`; the last one is
-    /// `compact_done`.
+    /// `done`.
     Compact {} like {"id": "3", "type": "compact"}
 }
 

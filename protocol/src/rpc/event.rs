@@ -34,6 +34,7 @@ tagged! {
         "ext_clear_notes" => ExtClearNotes(ExtClearNotes),
         "ext_tool_call" => ExtToolCall(ExtToolCall),
         "ext_tool_result" => ExtToolResult(ExtToolResult),
+        "ext_changed" => ExtChanged(ExtChanged),
     }
 }
 
@@ -62,7 +63,7 @@ pub struct TurnStart {
     pub step: u32,
 }
 
-/// The model's answer starts to stream.
+/// The model's answer begins. Not sent if the model call fails before that.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "assistant_start"}]))]
 #[non_exhaustive]
@@ -229,7 +230,8 @@ pub struct UsageEvent {
     pub cumulative: Usage,
 }
 
-/// A model call has ended. Provider errors are reported here.
+/// A model call has ended. If the user aborts the prompt while tools are running, a second one with
+/// `aborted` follows their results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "turn_end", "stop": "end_turn"},
@@ -245,24 +247,26 @@ pub struct TurnEnd {
     pub error: Option<String>,
 }
 
-/// A prompt or a compaction has ended, successfully or not. Sent exactly once for each.
+/// A prompt or a compaction has ended, successfully or not. Sent exactly once for each, after all
+/// its other events.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "done"}]))]
 #[non_exhaustive]
 pub struct Done {}
 
-/// An error that does not end the process.
+/// The prompt or the compaction failed. `done` follows. The process goes on.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{"type": "error", "message": "stopped after 50 steps"}]))]
 #[non_exhaustive]
 pub struct Error {
-    /// The error message, on one line. Absent: `""`.
+    /// The error message. Can end with a line that begins with `hint:`. Absent: `""`.
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     pub message: String,
 }
 
-/// The transcript was replaced with a summary.
+/// The transcript was replaced with a summary, by `compact` or because the context window was nearly
+/// full.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{"type": "compact_done", "summary": "The user is fixing a parser."}]))]
 #[non_exhaustive]
@@ -360,3 +364,12 @@ pub struct ExtToolResult {
     /// How the call ended.
     pub status: ToolStatus,
 }
+
+/// The last answer to `get_extensions` or `get_commands` is out of date, for example because an
+/// extension has finished starting. Send the command again to get the current list. This event is
+/// sent once after each of these commands, at any time.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
+#[schemars(extend("examples" = [{"type": "ext_changed"}]))]
+#[non_exhaustive]
+pub struct ExtChanged {}

@@ -367,6 +367,12 @@ pub struct ReasoningSet {
 pub struct Commands {
     /// Built-in commands first, then extension commands in load order.
     pub commands: Vec<CommandInfo>,
+    /// The names of extensions that are still starting and may add commands; `ext_changed` follows.
+    /// Absent: none.
+    #[new(default)]
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub starting: Vec<String>,
 }
 
 open_set! {
@@ -426,7 +432,7 @@ pub struct RunCommandData {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[non_exhaustive]
 pub struct Extensions {
-    /// The extensions, in load order.
+    /// The extensions, in load order. If one of them is starting, `ext_changed` follows.
     pub extensions: Vec<ExtensionInfo>,
 }
 

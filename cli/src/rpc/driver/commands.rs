@@ -5,16 +5,17 @@ use zot_host::{
     provider::{Model, catalogue::Thinks},
 };
 use zot_protocol::{
-    BUILTIN_COMMANDS, RequestId, Tagged,
+    RequestId, Tagged,
     rpc::{
-        self, Command, CommandInfo, CommandSource, Commands, Data, Extensions, HelloData, Messages,
-        ModelInfo, ModelSet, Models, NoData, PROTOCOL_VERSION, Pong, ReasoningSet,
+        self, Command, Data, HelloData, Messages, ModelInfo, ModelSet, Models, NoData,
+        PROTOCOL_VERSION, Pong, ReasoningSet,
     },
 };
 
 use super::{
     super::{images, queue::Job},
     Driver,
+    extension_list::List,
 };
 
 /// The response to a command that needs the agent to be idle.
@@ -29,6 +30,8 @@ impl Driver {
             Command::Compact(compact) => self.queue(Job::Compact(compact.id)),
             Command::RunCommand(run) => self.run_command(run),
             Command::ReloadExt(reload) => self.reload(reload.id),
+            Command::GetExtensions(get) => self.list(get.id, List::Extensions),
+            Command::GetCommands(get) => self.list(get.id, List::Commands),
             command => {
                 let id = command.id();
                 let outcome = self.respond_now(command).await;
@@ -64,10 +67,6 @@ impl Driver {
             Command::GetModels(_) => {
                 let models = self.runtime.models().await;
                 Data::GetModels(Models::new(models.into_iter().map(model_info).collect()))
-            }
-            Command::GetCommands(_) => Data::GetCommands(self.commands()),
-            Command::GetExtensions(_) => {
-                Data::GetExtensions(Extensions::new(self.runtime.host().extensions()))
             }
             Command::Clear(_) => {
                 self.idle()?;
@@ -124,21 +123,6 @@ impl Driver {
             Ok(()) => self.reload_extensions(id),
             Err(busy) => self.refuse(id, "reload_ext", busy),
         }
-    }
-
-    /// Lists the built-in commands, then those of the extensions.
-    fn commands(&self) -> Commands {
-        let registry = self.runtime.host().registry();
-        let of_extensions = registry.commands().iter().map(|entry| {
-            let mut info =
-                CommandInfo::new(&entry.name, &entry.description, CommandSource::Extension);
-            info.extension = Some(entry.extension.clone());
-            info
-        });
-        let builtin = BUILTIN_COMMANDS
-            .iter()
-            .map(|(name, about)| CommandInfo::new(*name, *about, CommandSource::Builtin));
-        Commands::new(builtin.chain(of_extensions).collect())
     }
 }
 

@@ -9,7 +9,7 @@ use zot_protocol::{
     rpc::{Data, Event, ExtDisplay, ReloadStats, RunCommand, RunCommandData},
 };
 
-use super::{super::queue::Job, Driver};
+use super::{super::queue::Job, Driver, extension_list::List};
 
 /// Maximum number of concurrent commands. More could overflow an extension's queue, which would
 /// disconnect it.
@@ -30,6 +30,10 @@ pub(super) enum ExtensionResult {
     Reload {
         id: Option<RequestId>,
         stats: Result<ReloadStats, String>,
+    },
+    Listed {
+        id: Option<RequestId>,
+        list: List,
     },
 }
 
@@ -81,6 +85,7 @@ impl Driver {
                 self.reloading = false;
                 self.respond(id, "reload_ext", stats.map(Data::ReloadExt));
             }
+            ExtensionResult::Listed { id, list } => self.listed(id, list),
             ExtensionResult::Command {
                 id,
                 extension,

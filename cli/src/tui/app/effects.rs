@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use zot_host::{
-    Busy, Prompt, Runtime,
+    Prompt, Runtime, Unavailable,
     tool::{Skill, Skills},
 };
 use zot_protocol::rpc::ReloadStats;
@@ -130,7 +130,7 @@ impl App {
         });
     }
 
-    fn follow(&mut self, stream: Result<zot_host::EventStream, Busy>) {
+    fn follow(&mut self, stream: Result<zot_host::EventStream, Unavailable>) {
         match stream {
             Ok(stream) => self.events = Some(stream),
             Err(busy) => {
@@ -253,7 +253,7 @@ impl App {
     }
 }
 
-pub(super) fn busy(busy: Busy) -> String {
+pub(super) fn busy(busy: Unavailable) -> String {
     busy.to_string()
 }
 

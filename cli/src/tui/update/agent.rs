@@ -135,18 +135,11 @@ fn turn_end(state: &mut State, end: rpc::TurnEnd) {
     if end.stop != StopReason::ToolUse {
         now(state, |turn| turn.calls.clear());
     }
-    match end.stop {
-        StopReason::Error => {
-            let why = end.error.unwrap_or_else(|| "the turn failed".to_owned());
-            state.notify(Level::Error, clean::text(&why));
-        }
-        StopReason::Length => {
-            state.notify(
-                Level::Warning,
-                "the answer was truncated at the model's output limit",
-            );
-        }
-        _ => {}
+    if end.stop == StopReason::Length {
+        state.notify(
+            Level::Warning,
+            "the answer was truncated at the model's output limit",
+        );
     }
 }
 

@@ -115,12 +115,12 @@ enum Stage {
     Answered,
     /// Tools are running.
     Tools,
+    /// The model call has failed, and `error` follows.
+    Failed,
     /// A compaction is running.
     Compacting,
-    /// The compaction has failed.
-    CompactFailed,
-    /// The compaction is done, and `compact_done` follows.
-    Compacted,
+    /// Everything has been reported, and `done` follows.
+    Over,
 }
 
 fn check(asked: &[(String, &str)], bad_lines: usize, said: &[Value]) -> Result<(), String> {
@@ -167,26 +167,21 @@ fn check(asked: &[(String, &str)], bad_lines: usize, said: &[Value]) -> Result<(
                 open.push(id);
                 Stage::Answered
             }
+            (Stage::Turn | Stage::Answered, "turn_end") if line["stop"] == "error" => Stage::Failed,
             (Stage::Turn | Stage::Answered, "turn_end") => Stage::Tools,
+            (Stage::Tools, "turn_end") if open.is_empty() && line["stop"] == "aborted" => {
+                Stage::Over
+            }
             (Stage::Tools, "tool_progress") if open.contains(&id) => Stage::Tools,
             (Stage::Tools, "tool_result") if open.first() == Some(&id) => {
                 open.remove(0);
                 Stage::Tools
             }
-            (Stage::Between | Stage::Tools, "done") if open.is_empty() => {
+            (Stage::Compacting, "error" | "compact_done") | (Stage::Failed, "error") => Stage::Over,
+            (Stage::Between | Stage::Tools | Stage::Over, "done") if open.is_empty() => {
                 dones += 1;
                 Stage::Idle
             }
-            (Stage::Compacting, "error") => Stage::CompactFailed,
-            (Stage::CompactFailed, "done") => {
-                dones += 1;
-                Stage::Idle
-            }
-            (Stage::Compacting, "done") => {
-                dones += 1;
-                Stage::Compacted
-            }
-            (Stage::Compacted, "compact_done") => Stage::Idle,
             _ => return Err(format!("{line} in {stage:?}")),
         };
     }

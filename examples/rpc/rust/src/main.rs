@@ -18,10 +18,7 @@ use std::{
 
 use anyhow::Context;
 use signal_hook::{consts::SIGINT, iterator::Signals};
-use zot_protocol::{
-    StopReason,
-    rpc::{self, Abort, Event, Output, Prompt},
-};
+use zot_protocol::rpc::{self, Abort, Event, Output, Prompt};
 
 fn main() -> anyhow::Result<ExitCode> {
     let mut args = env::args().skip(1);
@@ -91,9 +88,6 @@ fn follow(from: impl BufRead) -> anyhow::Result<bool> {
                 io::stdout().flush()?;
             }
             Output::Event(Event::Error(error)) => fail(&error.message),
-            Output::Event(Event::TurnEnd(end)) if end.stop == StopReason::Error => {
-                fail(end.error.as_deref().unwrap_or_default());
-            }
             Output::Event(Event::Done(_)) => break,
             Output::Event(_) => {}
         }

@@ -113,10 +113,17 @@ impl fmt::Display for Support {
                 f,
                 "{by_landlock} by Landlock (ABI {abi}), non-TCP sockets by seccomp"
             ),
-            (abi, false) => write!(
-                f,
-                "{by_landlock} by Landlock (ABI {abi}), but not other sockets: this kernel has no seccomp"
-            ),
+            (abi, false) => {
+                let sockets = if abi < 4 {
+                    "sockets"
+                } else {
+                    "non-TCP sockets"
+                };
+                write!(
+                    f,
+                    "{by_landlock} by Landlock (ABI {abi}), but not {sockets}: this kernel has no seccomp"
+                )
+            }
         }
     }
 }

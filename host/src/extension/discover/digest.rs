@@ -20,7 +20,7 @@ pub const DIGEST_BYTES: u64 = 256 * 1024 * 1024;
 /// The maximum depth of nested directories.
 pub const DIGEST_LEVELS: usize = 64;
 
-/// How many entries and bytes may still be digested. Untrusted directories share a budget, so that
+/// How many entries and bytes may still be hashed. Untrusted directories share a budget, so that
 /// many of them do not take longer than one.
 #[derive(Debug)]
 pub struct DigestBudget {
@@ -46,7 +46,7 @@ impl DigestBudget {
     }
 }
 
-/// Why a directory could not be digested.
+/// Why a directory could not be hashed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DigestError {
@@ -180,7 +180,7 @@ fn digest_file(path: &Path, max: u64, buffer: &mut [u8]) -> Result<([u8; 32], u6
 }
 
 struct TreeEntry {
-    /// The path relative to the digested directory.
+    /// The path relative to the hashed directory.
     path: PathBuf,
     kind: EntryKind,
 }

@@ -49,8 +49,8 @@ pub enum UntrustedReason {
     /// The user declined to trust it.
     #[error("you declined to trust it")]
     Denied,
-    /// Its directory cannot be digested, so the decision cannot be stored.
-    #[error("cannot digest its directory: {0}")]
+    /// Its directory cannot be hashed, so the decision cannot be stored.
+    #[error("cannot hash its directory: {0}")]
     Digest(DigestError),
     /// The name of its directory cannot be stored in the configuration.
     #[error("its directory's name is not UTF-8")]

@@ -9,6 +9,7 @@ use super::{Member, Shared};
 use crate::extension::{
     connection::{Listener, Stage},
     event::truncate_text,
+    notes::Notes,
 };
 
 /// Passes frames and changes of a connection to the log, the hooks and the host.
@@ -17,6 +18,7 @@ pub(super) struct MemberListener {
     pub(super) shared: Arc<Shared>,
     pub(super) name: String,
     pub(super) log: LogFile,
+    pub(super) notes: Arc<Notes>,
 }
 
 impl Listener for MemberListener {
@@ -25,9 +27,9 @@ impl Listener for MemberListener {
         match frame {
             FromExtension::Notify(mut note) => {
                 truncate_text(&mut note.message, self.shared.config.limits.note_bytes);
-                hooks.note(&self.name, note.level, &note.message);
+                self.notes.add(note.level, &note.message);
             }
-            FromExtension::ClearNotes(_) => hooks.clear_notes(&self.name),
+            FromExtension::ClearNotes(_) => self.notes.clear(),
             FromExtension::OpenPanel(panel) => hooks.open_panel(&self.name, panel),
             FromExtension::PanelRender(render) => hooks.render_panel(&self.name, render),
             FromExtension::PanelClose(close) => hooks.close_panel(&self.name, close),
@@ -64,10 +66,8 @@ impl Listener for MemberListener {
             if let Stage::Ended(why) = stage {
                 member.retire();
                 if !member.connection.is_shutting_down() {
-                    self.shared
-                        .config
-                        .hooks
-                        .note(&self.name, NoteLevel::Error, &why);
+                    self.notes.add(NoteLevel::Error, &why);
+                    self.notes.flush();
                     self.shared.config.hooks.gone(&self.name);
                 }
             }
@@ -82,6 +82,6 @@ impl Listener for MemberListener {
     }
 
     fn note(&self, level: NoteLevel, line: &str) {
-        self.shared.config.hooks.note(&self.name, level, line);
+        self.notes.add(level, line);
     }
 }

@@ -69,6 +69,7 @@ pub(crate) fn scripted(turns: &str) -> Demo {
 }
 
 /// The events of one prompt.
+#[derive(Debug)]
 pub(crate) struct PromptEvents(pub(crate) Vec<Event>);
 
 impl PromptEvents {

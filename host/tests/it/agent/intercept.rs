@@ -98,7 +98,7 @@ async fn a_blocked_turn_does_not_call_the_model() {
     let published = PromptEvents::of(&runtime, "hello").await;
     assert_eq!(
         published.types(),
-        ["user_message", "turn_start", "turn_end", "done"]
+        ["user_message", "turn_start", "turn_end", "error", "done"]
     );
     assert!(published.all().contains("2 refuses"));
     assert!(recorder.0.lock().unwrap().is_empty());

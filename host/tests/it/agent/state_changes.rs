@@ -1,7 +1,7 @@
 //! Changes to an idle agent: the model, the transcript, the session.
 
 use zot_host::{
-    Busy, Prompt, SetModelError,
+    Prompt, SetModelError, Unavailable,
     provider::{Catalogue, Demo, Resolved},
     session::{Choice, messages},
 };
@@ -65,11 +65,11 @@ async fn a_busy_agent_rejects_changes() {
     let fixture = AgentFixture::new();
     let runtime = fixture.start(scripted(r#"[{"delay_ms": 60000}]"#));
     let events = runtime.prompt(Prompt::text("go")).expect("idle");
-    assert_eq!(runtime.clear().await, Err(Busy));
-    assert_eq!(runtime.set_reasoning(None).await, Err(Busy));
+    assert_eq!(runtime.clear().await, Err(Unavailable::Busy));
+    assert_eq!(runtime.set_reasoning(None).await, Err(Unavailable::Busy));
     assert_eq!(
         runtime.set_model("demo").await,
-        Err(SetModelError::Busy(Busy))
+        Err(SetModelError::Unavailable(Unavailable::Busy))
     );
     assert!(runtime.reload_extensions().await.is_err());
     assert!(runtime.state().await.busy);

@@ -160,7 +160,7 @@ fn a_directory_too_large_to_digest_cannot_be_trusted() {
     let untrusted = untrusted(&discovery);
     assert_eq!(
         untrusted.to_string(),
-        "cannot digest its directory: more than 256 MiB"
+        "cannot hash its directory: more than 256 MiB"
     );
     assert!(untrusted.answer(true).is_none());
     assert_eq!(started_names(&discover(&fixture.trusting())), ["todo"]);
@@ -255,6 +255,6 @@ fn the_extensions_of_a_project_share_one_digest_limit() {
         .untrusted()
         .map(|(_, it)| it.to_string())
         .collect();
-    let together = "cannot digest its directory: the project's extensions together have more than 20000 files or 256 MiB";
+    let together = "cannot hash its directory: the project's extensions together have more than 20000 files or 256 MiB";
     assert_eq!(why, ["not trusted yet", together, "not trusted yet"]);
 }

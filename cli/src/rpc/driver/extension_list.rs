@@ -1,0 +1,106 @@
+//! The lists of extensions and of commands, and the event that they have changed.
+
+use std::sync::Arc;
+
+use tokio::sync::watch;
+use zot_host::{Runtime, extension::Registry};
+use zot_protocol::{
+    BUILTIN_COMMANDS, RequestId,
+    rpc::{CommandInfo, CommandSource, Commands, Data, Event, ExtChanged, Extensions},
+};
+
+use super::{Driver, extension_requests::ExtensionResult};
+
+/// What a client knows about extensions.
+pub(super) struct Told {
+    registry: watch::Receiver<Arc<Registry>>,
+    /// The lists as of the last answer; `None` if the client has not asked, or has been notified
+    /// since. So there is at most one event per question, however fast extensions change.
+    lists: Option<(Extensions, Commands)>,
+}
+
+/// Which list a client asks for.
+#[derive(Debug, Clone, Copy)]
+pub(super) enum List {
+    Extensions,
+    Commands,
+}
+
+impl List {
+    fn command(self) -> &'static str {
+        match self {
+            Self::Extensions => "get_extensions",
+            Self::Commands => "get_commands",
+        }
+    }
+}
+
+impl Told {
+    pub(super) fn new(runtime: &Runtime) -> Self {
+        Self {
+            registry: runtime.host().changes(),
+            lists: None,
+        }
+    }
+
+    /// Waits until what the client was told may be out of date.
+    pub(super) async fn changed(&mut self) {
+        if self.lists.is_none() || self.registry.changed().await.is_err() {
+            std::future::pending().await
+        }
+    }
+}
+
+impl Driver {
+    /// Answers with a list, as soon as all extensions have been found. Does not wait until they
+    /// have started.
+    pub(super) fn list(&mut self, id: Option<RequestId>, list: List) {
+        let runtime = self.runtime.clone();
+        let mut ending = self.ending.subscribe();
+        self.requests.spawn(async move {
+            tokio::select! {
+                biased;
+                () = runtime.host().listed() => {}
+                _ = ending.wait_for(|ending| *ending) => {}
+            }
+            ExtensionResult::Listed { id, list }
+        });
+    }
+
+    pub(super) fn listed(&mut self, id: Option<RequestId>, list: List) {
+        // Changes from now on are news to the client.
+        self.told.registry.mark_unchanged();
+        let (extensions, commands) = lists(&self.runtime);
+        let data = match list {
+            List::Extensions => Data::GetExtensions(extensions.clone()),
+            List::Commands => Data::GetCommands(commands.clone()),
+        };
+        self.told.lists = Some((extensions, commands));
+        self.respond(id, list.command(), Ok(data));
+    }
+
+    /// Notifies the client if what it was told is out of date.
+    pub(super) fn report_change(&mut self) {
+        if self.told.lists.as_ref() != Some(&lists(&self.runtime)) {
+            self.told.lists = None;
+            self.output.push(Event::from(ExtChanged::default()));
+        }
+    }
+}
+
+/// Returns all extensions, and the built-in commands followed by those of the extensions.
+fn lists(runtime: &Runtime) -> (Extensions, Commands) {
+    let host = runtime.host();
+    let registry = host.registry();
+    let of_extensions = registry.commands().iter().map(|entry| {
+        let mut info = CommandInfo::new(&entry.name, &entry.description, CommandSource::Extension);
+        info.extension = Some(entry.extension.clone());
+        info
+    });
+    let builtin = BUILTIN_COMMANDS
+        .iter()
+        .map(|(name, about)| CommandInfo::new(*name, *about, CommandSource::Builtin));
+    let mut commands = Commands::new(builtin.chain(of_extensions).collect());
+    commands.starting = host.starting();
+    (Extensions::new(host.extensions()), commands)
+}
