@@ -61,7 +61,9 @@ fn drive(world: &World, extensions: &[PathBuf], flags: &[&str]) -> Rpc {
         all.extend(["-e".to_owned(), text(dir).to_owned()]);
     }
     let mut rpc = Rpc::demo(world, &all);
-    wait_until_ready(&mut rpc, extensions.len());
+    if !extensions.is_empty() {
+        wait_until_ready(&mut rpc, extensions.len());
+    }
     rpc
 }
 

@@ -107,7 +107,7 @@ fn a_signal_while_the_model_hangs_ends_zot_immediately() {
     let flags = model.flags();
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     let mut run = Run::of(&world, &[&flags, &["--json", "x"][..]].concat());
-    run.until("assistant_start");
+    run.until("turn_start");
     wait_until("the model gets a request", || !model.requests().is_empty());
     run.signal("INT");
     assert!(run.until("turn_end").contains("\"aborted\""));

@@ -2,15 +2,20 @@
 
 use std::{
     io::Read,
+    path::Path,
     process::{Command, Stdio},
 };
 
 use rustix::process::Signal;
-use serde_json::json;
+use serde_json::{Value, json};
 use zot_test_support::skip::has;
 
 use super::{driver::checked_lines, script, types};
-use crate::support::{World, examples, process, wait_until};
+use crate::support::{
+    World, examples,
+    model::{Model, Reply},
+    process, wait_until,
+};
 
 const LANGUAGES: [&str; 5] = ["shell", "python", "node", "go", "rust"];
 
@@ -47,6 +52,16 @@ fn client(world: &World, language: &str) -> Option<Command> {
     };
     command.env("ZOT", env!("CARGO_BIN_EXE_zot"));
     Some(command)
+}
+
+/// A client from the fixtures, for the logic of clients that are not ours.
+fn fixture_client(world: &World, file: &str) -> Command {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+        .join("tests/fixtures/clients")
+        .join(file);
+    let mut command = world.command(path);
+    command.env("ZOT", env!("CARGO_BIN_EXE_zot"));
+    command
 }
 
 #[test]
@@ -91,6 +106,150 @@ fn a_client_fails_when_its_command_fails() {
             "{language}"
         );
     }
+}
+
+/// A client waits for `error`, as the Go program's do, and needs no other event to notice a failure.
+#[test]
+fn a_client_reports_a_failed_model_call() {
+    let failures = [
+        (
+            Reply::Status(401, "bad key"),
+            "",
+            "openai rejected the API key: bad key",
+        ),
+        (
+            Reply::Cut("Well, "),
+            "Well, ",
+            "openai ended its answer early",
+        ),
+    ];
+    for (failure, text, why) in failures {
+        let clients = LANGUAGES.iter().map(|language| (*language, None));
+        let simple = ("simple.py", Some("simple.py"));
+        for (name, fixture) in clients.chain([simple]) {
+            let world = World::new();
+            let model = Model::start(vec![failure.clone()]);
+            let client = match fixture {
+                Some(file) => Some(fixture_client(&world, file)),
+                None => client(&world, name),
+            };
+            let Some(mut client) = client else {
+                continue;
+            };
+            let ran = client
+                .arg("hello")
+                .args(model.flags())
+                .env("OPENAI_API_KEY", "a-key")
+                .output()
+                .expect("failed to start");
+            let (said, told) = (
+                String::from_utf8_lossy(&ran.stdout),
+                String::from_utf8_lossy(&ran.stderr),
+            );
+            assert_eq!(said.trim_end_matches('\n'), text, "{name}: {ran:?}");
+            assert_eq!(told.matches(why).count(), 1, "{name}: {told}");
+            assert_eq!(ran.status.code(), Some(1), "{name}: {ran:?}");
+        }
+    }
+}
+
+/// Runs `session.mjs` with these turns and operations, and returns what each operation received.
+fn session(turns: &[Value], operations: &Value) -> Option<Vec<Value>> {
+    if !has("node") {
+        return None;
+    }
+    let world = World::new();
+    let ran = fixture_client(&world, "session.mjs")
+        .arg(operations.to_string())
+        .args(["--provider", "demo"])
+        .args(script(&world, turns))
+        .output()
+        .expect("failed to start");
+    assert!(ran.status.success(), "{ran:?}");
+    let lines = ran
+        .stdout
+        .split(|byte| *byte == b'\n')
+        .filter(|line| !line.is_empty());
+    Some(
+        lines
+            .map(|line| serde_json::from_slice(line).expect("invalid JSON"))
+            .collect(),
+    )
+}
+
+/// Each operation must get exactly its own events, or the next one starts with leftovers.
+#[test]
+fn a_session_client_gets_each_operation_up_to_done() {
+    let prompt = |text: &str| json!({"type": "prompt", "message": text});
+    let turns = [
+        json!({"text": "one"}),
+        json!({"text": "in short"}),
+        json!({"text": "two"}),
+        json!({"error": "overloaded"}),
+        json!({"text": "three"}),
+    ];
+    let operations = json!([
+        [prompt("a")],
+        [{"type": "compact"}],
+        [prompt("b")],
+        [{"type": "compact"}],
+        [prompt("c")],
+    ]);
+    let Some(results) = session(&turns, &operations) else {
+        return;
+    };
+    let answer = json!([
+        "user_message",
+        "turn_start",
+        "assistant_start",
+        "text_delta",
+        "usage",
+        "assistant_message",
+        "turn_end",
+        "done",
+    ]);
+    for (at, text) in [(0, "one"), (2, "two"), (4, "three")] {
+        assert_eq!(results[at]["types"], answer, "{}", results[at]);
+        assert_eq!(results[at]["text"], text);
+    }
+    assert_eq!(results[1]["types"], json!(["compact_done", "done"]));
+    assert_eq!(results[1]["summary"], "in short");
+    assert_eq!(results[3]["types"], json!(["error", "done"]));
+    let why = results[3]["error"].as_str().expect("should be a string");
+    assert!(why.contains("overloaded"), "{why}");
+}
+
+#[test]
+fn a_session_client_can_abort_at_any_stage() {
+    let prompt = json!({"type": "prompt", "message": "go"});
+    let turns = [
+        json!([{"text": "Well, "}, {"delay_ms": 600_000}]),
+        json!({"tool_call": {"name": "bash", "args": {"command": "echo on; sleep 600"}}}),
+        json!([{"text": "sum"}, {"delay_ms": 600_000}]),
+        json!({"text": "fine"}),
+    ];
+    let operations = json!([
+        [prompt, "text_delta"],
+        [prompt, "tool_progress"],
+        [prompt, "turn_start"],
+        [prompt],
+    ]);
+    let Some(results) = session(&turns, &operations) else {
+        return;
+    };
+    for result in &results[..3] {
+        assert_eq!(result["stop"], "aborted", "{result}");
+    }
+    let end = |result: &Value, events: usize| {
+        let types = result["types"].as_array().expect("should be an array");
+        types[types.len() - events..].to_vec()
+    };
+    assert_eq!(
+        end(&results[0], 3),
+        ["assistant_message", "turn_end", "done"]
+    );
+    assert_eq!(end(&results[1], 3), ["tool_result", "turn_end", "done"]);
+    assert_eq!(results[3]["text"], "fine");
 }
 
 #[test]

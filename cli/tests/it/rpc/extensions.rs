@@ -226,6 +226,50 @@ fn after_a_reload_the_model_is_offered_the_new_tool() {
     assert!(has(&after, "strides") && !has(&after, "steps"), "{after:?}");
 }
 
+/// A client that asks during start-up learns what is missing, and when to ask again.
+#[test]
+fn extensions_that_are_starting_are_named_and_ext_changed_follows() {
+    let world = World::new();
+    install(&world, "kit");
+    let gate = world.path("gate");
+    slow(&world, &gate);
+    let mut zot = start(&world);
+    let all = zot.data(&json!({"id": "e", "type": "get_extensions"}));
+    let states = |all: &Value| -> Vec<(String, String)> {
+        let all = all["extensions"].as_array().expect("should be an array");
+        let of = |it: &Value, key: &str| it[key].as_str().expect("should be a string").to_owned();
+        all.iter()
+            .map(|it| (of(it, "name"), of(it, "state")))
+            .collect()
+    };
+    let slow_is = |state: &str| ("slow".to_owned(), state.to_owned());
+    assert_eq!(states(&all)[1], slow_is("starting"), "{all}");
+    let commands = zot.data(&json!({"id": "c", "type": "get_commands"}));
+    let starting = commands["starting"].as_array().expect("should be an array");
+    assert!(starting.contains(&json!("slow")), "{commands}");
+
+    fs::write(&gate, "").expect("failed to write");
+    zot.until_event("ext_changed");
+    // The kit may have become ready first.
+    wait_until("the slow extension is ready", || {
+        states(&zot.data(&json!({"id": "e2", "type": "get_extensions"})))[1] == slow_is("ready")
+    });
+    let commands = zot.data(&json!({"id": "c2", "type": "get_commands"}));
+    assert_eq!(commands.get("starting"), None, "{commands}");
+    let late =
+        json!({"name": "late", "description": "", "source": "extension", "extension": "slow"});
+    let listed = commands["commands"].as_array().expect("should be an array");
+    assert!(listed.contains(&late), "{commands}");
+    // Nothing changes any more, so there is no further event.
+    let ended = zot.end();
+    let after = ended.received.iter().skip_while(|it| it["id"] != "c2");
+    assert!(
+        after.skip(1).all(|it| it["type"] != "ext_changed"),
+        "{:#?}",
+        ended.received
+    );
+}
+
 #[test]
 fn no_tools_also_disables_extension_tools() {
     let world = World::new();

@@ -24,6 +24,8 @@ pub(crate) enum Reply {
     Slowly(Vec<&'static str>, Duration),
     /// This many numbered text chunks of this many bytes each.
     Chunks(usize, usize),
+    /// Text, then the connection breaks.
+    Cut(&'static str),
     /// An HTTP error.
     Status(u16, &'static str),
     /// Never responds.
@@ -96,6 +98,10 @@ fn reply(reply: &Reply, response: &mut Response, sent: &AtomicUsize) -> io::Resu
     };
     match reply {
         Reply::Text(text) => delta(json!({"content": text}))?,
+        Reply::Cut(text) => {
+            delta(json!({"content": text}))?;
+            return response.close();
+        }
         Reply::Slowly(texts, pause) => {
             for text in texts {
                 thread::sleep(*pause);
