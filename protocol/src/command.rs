@@ -93,7 +93,6 @@ pub struct CommandResponse {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub display: Option<String>,
     /// The panel to open; required with `action: "open_panel"`. Absent: no panel.
-    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub open_panel: Option<Panel>,

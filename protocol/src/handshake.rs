@@ -91,13 +91,11 @@ pub struct HelloAck {
     pub cwd: String,
     /// The directory that contains the manifest, as an absolute path. Absent: the host is too old
     /// to report it.
-    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub extension_dir: Option<String>,
     /// A directory for this extension's own files, as an absolute path. It exists, is writable, and
     /// survives updates. Absent: the host is too old to provide one.
-    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,

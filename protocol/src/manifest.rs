@@ -172,16 +172,14 @@ impl JsonSchema for InterceptPolicies {
 
     // Lists the known events so that editors can complete them. Unknown events are valid too.
     fn json_schema(generator: &mut SchemaGenerator) -> Schema {
-        let policy = InterceptPolicy::json_schema(generator);
+        let mut policy = InterceptPolicy::json_schema(generator);
+        policy.insert("title".into(), InterceptPolicy::schema_name().into());
         let properties: Object = InterceptName::KNOWN
             .iter()
             .map(|event| {
-                let mut policy = policy.clone();
-                policy.insert(
-                    "description".into(),
-                    format!("The policy for `{event}`.").into(),
-                );
-                (event.to_string(), policy.to_value())
+                let about = format!("The policy for `{event}`.");
+                let policy = serde_json::json!({ "description": about, "allOf": [policy] });
+                (event.to_string(), policy)
             })
             .collect();
         schemars::json_schema!({

@@ -33,6 +33,7 @@ pub struct Panel {
     pub footer: Option<String>,
     /// Whether Esc is sent to the extension as a key instead of closing the panel. A second Esc
     /// within 500 ms closes it anyway. Absent: false.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "is_false")]
@@ -41,7 +42,6 @@ pub struct Panel {
 
 /// Opens a panel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
-#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{
     "type": "open_panel",
     "panel": {"id": "todo", "title": "To do", "lines": ["[ ] buy milk"], "footer": "a add · esc close"}
@@ -54,7 +54,6 @@ pub struct OpenPanel {
 
 /// Redraws an open panel. Absent fields are unchanged.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
-#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
     {"type": "panel_render", "panel_id": "todo", "lines": ["[x] buy milk"]}
 ]))]
@@ -80,7 +79,6 @@ pub struct PanelRender {
 /// Closes a panel. The extension sends it to close the panel; the host sends it when the user has
 /// closed the panel.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
-#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "panel_close", "panel_id": "todo"}]))]
 #[non_exhaustive]
 pub struct PanelClose {
@@ -125,7 +123,6 @@ open_set! {
 
 /// The user pressed a key in an open panel. Keys arrive in the order they were typed.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
-#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [
     {"type": "panel_key", "panel_id": "todo", "key": "rune", "text": "a"},
     {"type": "panel_key", "panel_id": "todo", "key": "enter"}
@@ -145,7 +142,6 @@ pub struct PanelKey {
 
 /// The size of a panel, sent once after it opens and again whenever it changes.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
-#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "panel_resize", "panel_id": "todo", "width": 80, "height": 12}]))]
 #[non_exhaustive]
 pub struct PanelResize {

@@ -5,6 +5,7 @@
 //! are declared, so every declared frame automatically has a schema, a validator and tests.
 
 pub mod markdown;
+mod named;
 #[cfg(feature = "validate")]
 pub mod rules;
 mod tidy;
@@ -17,8 +18,8 @@ use serde_json::Value;
 
 use crate::{Config, FromExtension, FromHost, Manifest, Object, Tagged, rpc};
 
-/// Marks a frame or field that the Go program does not have. It is a `$comment` because strict
-/// validators such as Ajv reject schemas with custom keywords.
+/// Marks a frame or field that the Go program's release of May 2026 does not have. It is a
+/// `$comment` because strict validators such as Ajv reject schemas with custom keywords.
 pub const NOT_IN_GO: &str = "not in the Go program";
 
 /// A set of frames with its own folder of schemas.
@@ -26,28 +27,39 @@ pub trait Frames: Tagged {
     /// The folder's name. With `.json` appended, it is also the name of the file that contains the
     /// `oneOf` of all frames.
     const FOLDER: &'static str;
+    /// The name of the set's type in generated code.
+    const TITLE: &'static str;
     /// The description of the set in its schema.
     const ABOUT: &'static str;
+    /// The name of the type for frames that this version does not know, in a set that other programs
+    /// read. Its schema accepts them.
+    const UNKNOWN: Option<&'static str> = None;
 }
 
 impl Frames for FromExtension {
     const FOLDER: &'static str = "from-extension";
+    const TITLE: &'static str = "FromExtension";
     const ABOUT: &'static str = "Any frame that an extension can send to the host.";
 }
 
 impl Frames for FromHost {
     const FOLDER: &'static str = "from-host";
+    const TITLE: &'static str = "FromHost";
     const ABOUT: &'static str = "Any frame that the host can send to an extension.";
+    const UNKNOWN: Option<&'static str> = Some("UnknownFrame");
 }
 
 impl Frames for rpc::Command {
     const FOLDER: &'static str = "rpc/command";
+    const TITLE: &'static str = "Command";
     const ABOUT: &'static str = "Any line that a driver can send to `zot rpc`.";
 }
 
 impl Frames for rpc::Event {
     const FOLDER: &'static str = "rpc/event";
+    const TITLE: &'static str = "Event";
     const ABOUT: &'static str = "Any event that `zot rpc` and `zot --json` can print.";
+    const UNKNOWN: Option<&'static str> = Some("UnknownEvent");
 }
 
 /// One published schema.
@@ -60,6 +72,11 @@ pub struct Document {
 }
 
 impl Document {
+    fn named(mut self) -> Self {
+        named::name_variants(&mut self.schema);
+        self
+    }
+
     /// Returns the contents of the schema file.
     pub fn to_text(&self) -> String {
         let mut text = serde_json::to_string_pretty(&self.schema).expect("a JSON value serialises");
@@ -80,21 +97,46 @@ pub fn documents() -> Vec<Document> {
     documents
 }
 
+/// Returns the schemas as the documentation shows them: with variants in place instead of as
+/// definitions, and without the sets.
+fn inline_documents() -> Vec<Document> {
+    fn frames<F: Frames>(documents: &mut Vec<Document>) {
+        documents.extend(F::NAMES.iter().filter_map(|name| inline_frame::<F>(name)));
+    }
+    let mut documents = vec![
+        inline_type::<Manifest>("manifest"),
+        inline_type::<Config>("config"),
+    ];
+    frames::<FromExtension>(&mut documents);
+    frames::<FromHost>(&mut documents);
+    frames::<rpc::Command>(&mut documents);
+    documents.extend(responses().map(inline_response));
+    frames::<rpc::Event>(&mut documents);
+    documents.push(inline_type::<rpc::Message>("rpc/message"));
+    documents
+}
+
 /// Returns the schema of one frame, or `None` if the name is unknown.
 pub fn of_frame<F: Frames>(name: &str) -> Option<Document> {
+    inline_frame::<F>(name).map(Document::named)
+}
+
+fn inline_frame<F: Frames>(name: &str) -> Option<Document> {
     let mut generator = generator();
     let schema = F::schema_of(name, &mut generator)?;
-    Some(document(
-        format!("{}/{name}", F::FOLDER),
-        schema,
-        &mut generator,
-    ))
+    let name = format!("{}/{name}", F::FOLDER);
+    Some(document(name, schema, &mut generator))
 }
 
 /// Returns the schema of a type that is not a frame.
 pub fn of_type<T: JsonSchema>(name: &str) -> Document {
+    inline_type::<T>(name).named()
+}
+
+fn inline_type<T: JsonSchema>(name: &str) -> Document {
     let mut generator = generator();
-    let schema = T::json_schema(&mut generator);
+    let mut schema = T::json_schema(&mut generator);
+    schema.insert("title".into(), T::schema_name().into());
     document(name.to_owned(), schema, &mut generator)
 }
 
@@ -104,7 +146,8 @@ fn of_frames<F: Frames>(documents: &mut Vec<Document>) {
         .iter()
         .filter_map(|name| of_frame::<F>(name))
         .collect();
-    documents.push(one_of(F::FOLDER, F::ABOUT, &frames));
+    let unknown = named::unknown_frame::<F>();
+    documents.push(one_of(F::FOLDER, F::TITLE, F::ABOUT, &frames, unknown));
     documents.extend(frames);
 }
 
@@ -113,6 +156,16 @@ const RESPONSES: &str = "rpc/response";
 
 /// Returns the schema of the response to `command`. `None` stands for an unknown command.
 pub fn of_response(command: Option<&str>) -> Document {
+    inline_response(command).named()
+}
+
+/// Returns the commands that have a response, and `None` for an unknown command.
+fn responses() -> impl Iterator<Item = Option<&'static str>> {
+    let commands = rpc::Data::COMMANDS.iter().map(|command| Some(*command));
+    commands.chain([None])
+}
+
+fn inline_response(command: Option<&str>) -> Document {
     let mut generator = generator();
     let (name, mut schema, about) = match command {
         Some(command) => (
@@ -131,13 +184,9 @@ pub fn of_response(command: Option<&str>) -> Document {
 }
 
 fn of_responses(documents: &mut Vec<Document>) {
-    let commands = rpc::Data::COMMANDS.iter().map(|command| Some(*command));
-    let responses: Vec<Document> = commands.chain([None]).map(of_response).collect();
-    documents.push(one_of(
-        RESPONSES,
-        "Any response that `zot rpc` can print.",
-        &responses,
-    ));
+    let responses: Vec<Document> = responses().map(of_response).collect();
+    let about = "Any response that `zot rpc` can print.";
+    documents.push(one_of(RESPONSES, "Response", about, &responses, None));
     documents.extend(responses);
 }
 
@@ -179,23 +228,33 @@ fn head(name: &str) -> Object {
 }
 
 /// Combines all schemas of a set into one schema without external references.
-fn one_of(folder: &str, about: &str, members: &[Document]) -> Document {
+fn one_of(
+    folder: &str,
+    title: &str,
+    about: &str,
+    members: &[Document],
+    unknown: Option<Schema>,
+) -> Document {
     let mut definitions = Object::new();
     let mut refs = Vec::new();
-    for member in members {
-        let name = member.name.rsplit('/').next().unwrap_or_default();
-        let Value::Object(mut schema) = member.schema.clone() else {
+    let members = members.iter().map(|member| member.schema.clone());
+    for member in members.chain(unknown.map(Schema::to_value)) {
+        let Value::Object(mut schema) = member else {
             continue;
         };
         schema.shift_remove("$schema");
         schema.shift_remove("$id");
         if let Some(Value::Object(own)) = schema.shift_remove("$defs") {
-            definitions.extend(own);
+            for (name, schema) in own {
+                named::define(&mut definitions, name, schema);
+            }
         }
-        definitions.insert(name.to_owned(), schema.into());
+        let name = schema["title"].as_str().expect("every frame has a title");
         refs.push(json_schema!({ "$ref": format!("#/$defs/{name}") }));
+        named::define(&mut definitions, name.to_owned(), schema.into());
     }
     let mut schema = head(folder);
+    schema.insert("title".into(), title.into());
     schema.insert("description".into(), about.into());
     schema.insert(
         "oneOf".into(),
@@ -216,5 +275,7 @@ pub(crate) fn object_schema(_: &mut SchemaGenerator) -> Schema {
         "properties": {
             "type": { "description": "Absent: `object`.", "const": "object" },
         },
+        // Stated, because some generators otherwise drop all other keywords.
+        "additionalProperties": true,
     })
 }

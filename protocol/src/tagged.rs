@@ -280,6 +280,7 @@ pub(crate) fn variant_schema<T: JsonSchema>(
         required.extend(own);
     }
 
+    object.insert("title".into(), T::schema_name().into());
     object.insert("type".into(), "object".into());
     object.insert("properties".into(), properties.into());
     object.insert("required".into(), required.into());

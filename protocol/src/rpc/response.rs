@@ -101,7 +101,20 @@ data! {
 
 /// Returns the schema of `data`, or `None` if the response has no data.
 fn data_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Option<Schema> {
-    (T::schema_name() != NoData::schema_name()).then(|| T::json_schema(generator))
+    (T::schema_name() != NoData::schema_name()).then(|| {
+        let mut schema = T::json_schema(generator);
+        schema.insert("title".into(), T::schema_name().into());
+        schema
+    })
+}
+
+/// Turns the name of a command into that of a type: `get_state` becomes `GetState`.
+fn pascal_case(name: &str) -> String {
+    let words = name.split('_').map(|word| {
+        let (first, rest) = word.split_at(1.min(word.len()));
+        first.to_ascii_uppercase() + rest
+    });
+    words.collect()
 }
 
 fn decode_data<T: DeserializeOwned>(data: Value) -> Result<T, serde_json::Error> {
@@ -160,8 +173,11 @@ impl<'de> Deserialize<'de> for Response {
 impl Response {
     /// Returns the schema of the response to `command`, for both success and failure.
     pub(crate) fn schema_of(command: &str, generator: &mut SchemaGenerator) -> Schema {
-        let envelope = |success: bool| {
+        let name = pascal_case(command);
+        let envelope = |success: bool, title: &str, about: &str| {
             json_schema!({
+                "title": format!("{name}{title}"),
+                "description": about,
                 "type": "object",
                 "properties": {
                     "type": { "description": "Always `response`.", "type": "string", "const": "response" },
@@ -172,21 +188,21 @@ impl Response {
                 "required": ["type", "command", "success"],
             })
         };
-        let mut succeeded = envelope(true);
-        if let Some(mut data) = Data::schema_of(command, generator) {
-            data.insert("description".into(), "The data for this command.".into());
+        let mut succeeded = envelope(true, "Succeeded", "The command succeeded.");
+        if let Some(data) = Data::schema_of(command, generator) {
             add_required(&mut succeeded, "data", data);
         }
-        let mut failed = envelope(false);
+        let mut failed = envelope(false, "Failed", "The command failed.");
         let error =
             json_schema!({ "description": "The error message, on one line.", "type": "string" });
         add_required(&mut failed, "error", error);
-        json_schema!({ "oneOf": [succeeded, failed] })
+        json_schema!({ "title": format!("{name}Response"), "oneOf": [succeeded, failed] })
     }
 
     /// Returns the schema of the response to a line that contains no known command.
     pub(crate) fn schema_of_refusal() -> Schema {
         json_schema!({
+            "title": "Refusal",
             "type": "object",
             "properties": {
                 "type": { "description": "Always `response`.", "type": "string", "const": "response" },
@@ -371,7 +387,8 @@ pub struct Commands {
     /// Absent: none.
     #[new(default)]
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
     pub starting: Vec<String>,
 }
 

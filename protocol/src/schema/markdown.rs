@@ -21,7 +21,7 @@ use std::fmt::Write;
 
 use serde_json::{Map, Value};
 
-use super::{Document, NOT_IN_GO, documents};
+use super::{Document, NOT_IN_GO, inline_documents};
 use field_type::field_type;
 
 /// The marker that ends a section.
@@ -104,7 +104,7 @@ fn chapters(source: &str) -> String {
 /// Renders a schema, a definition in a schema, or all schemas of a set. Returns `None` if the name
 /// is unknown.
 pub fn section(name: &str) -> Option<String> {
-    let documents = documents();
+    let documents = inline_documents();
     let named = |name: &str| documents.iter().find(|document| document.name == name);
     if let Some((name, definition)) = name.split_once('#') {
         let schema = named(name)?.schema.get("$defs")?.get(definition)?;

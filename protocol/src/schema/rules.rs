@@ -69,12 +69,18 @@ impl Tables<'_> {
         let own = keywords
             .iter()
             .filter(|(keyword, _)| !ANNOTATIONS.contains(&keyword.as_str()));
-        if let Some(reference) = keywords.get("$ref") {
+        // `allOf` occurs only around a reference.
+        let target = match (keywords.get("$ref"), &keywords.get("allOf")) {
+            (Some(reference), _) => Some(self.referred(reference)),
+            (None, Some(all)) => all.get(0),
+            (None, None) => None,
+        };
+        if let Some(target) = target {
             assert!(
                 own.count() == 1,
-                "tables do not support keywords next to `$ref`: {schema}"
+                "tables do not support keywords next to `$ref` or `allOf`: {schema}"
             );
-            return self.of(self.referred(reference));
+            return self.of(target);
         }
         let mut parts: Vec<String> = own
             .filter_map(|(keyword, value)| self.keyword(keyword, value, keywords))

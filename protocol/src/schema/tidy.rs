@@ -53,6 +53,7 @@ impl Transform for Tidy {
         names_as_enum(object);
         nullable_in_place(object);
         nullable_fields(object);
+        simple_default(object);
         unwrap_lines(object);
         sort_keywords(object);
     }
@@ -180,6 +181,14 @@ fn allow_null(schema: &mut Object) {
         && !names.contains(&Value::Null)
     {
         names.push(Value::Null);
+    }
+}
+
+/// Removes a default that is an object. It only repeats the defaults of the fields, and generators
+/// assign it to a variable of another type.
+fn simple_default(schema: &mut Object) {
+    if schema.get("default").is_some_and(Value::is_object) {
+        schema.shift_remove("default");
     }
 }
 

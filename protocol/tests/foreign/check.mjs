@@ -1,16 +1,28 @@
-// Reads the published schemas with ajv in its strict mode: check.mjs SCHEMAS DATA.
+// Reads the published schemas with another validator: check.mjs ajv|cfworker SCHEMAS DATA.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
+import { Validator } from "@cfworker/json-schema";
 import Ajv from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
 
-const [schemas, data] = process.argv.slice(2);
-// Strict, except for union types, and for keywords that JSON Schema allows without a `type` or a matching property.
-const ajv = addFormats(new Ajv({ strict: true, allowUnionTypes: true, strictTypes: false, strictRequired: false }));
+const compilers = {
+  // Strict, except for union types, and for keywords that JSON Schema allows without a `type` or a matching property.
+  ajv() {
+    const ajv = addFormats(new Ajv({ strict: true, allowUnionTypes: true, strictTypes: false, strictRequired: false }));
+    return (schema) => ajv.compile(schema);
+  },
+  cfworker: () => (schema) => {
+    const validator = new Validator(schema, "2020-12");
+    return (frame) => validator.validate(frame).valid;
+  },
+};
+
+const [name, schemas, data] = process.argv.slice(2);
+const compile = compilers[name]();
 const validators = {};
 for (const file of readdirSync(schemas, { recursive: true }).filter((file) => file.endsWith(".json"))) {
-  validators[file.slice(0, -".json".length)] = ajv.compile(JSON.parse(readFileSync(join(schemas, file), "utf8")));
+  validators[file.slice(0, -".json".length)] = compile(JSON.parse(readFileSync(join(schemas, file), "utf8")));
 }
 
 // Validates a frame against the schema of its set and against its own schema, which must agree.

@@ -163,25 +163,74 @@ fn every_example_matches_its_schema_and_the_schema_of_its_set() {
     assert!(tried > 70, "{tried}");
 }
 
+/// A host or an agent reads known frames only; extensions and drivers must ignore unknown ones.
 #[test]
-fn the_schema_of_a_set_rejects_an_unknown_type() {
+fn only_the_sets_that_others_read_accept_unknown_types() {
     let documents = documents();
-    for set in [
-        "from-extension",
-        "from-host",
-        "rpc/command",
-        "rpc/event",
-        "rpc/response",
+    let accepts = |set: &str, frame: Value| {
+        let document = documents.iter().find(|document| document.name == set);
+        let schema = jsonschema_of::compile(&document.expect("published").schema);
+        schema.check(&frame).is_ok()
+    };
+    for (set, is_open) in [
+        ("from-extension", false),
+        ("from-host", true),
+        ("rpc/command", false),
+        ("rpc/event", true),
+        ("rpc/response", false),
     ] {
-        let document = documents
-            .iter()
-            .find(|document| document.name == set)
-            .expect("published");
-        assert!(
-            jsonschema_of::compile(&document.schema)
-                .check(&serde_json::json!({"type": "dance"}))
-                .is_err()
-        );
+        let frame = serde_json::json!({"type": "dance"});
+        assert_eq!(accepts(set, frame), is_open, "{set}");
+    }
+    let event = |event: &str| serde_json::json!({"type": "event", "event": event});
+    let asked =
+        |event: &str| serde_json::json!({"type": "event_intercept", "id": "1", "event": event});
+    for (set, unknown, known_but_invalid) in [
+        ("from-host", event("tea_time"), event("turn_start")),
+        ("from-host/event", event("tea_time"), event("turn_start")),
+        ("from-host", asked("tea_time"), asked("tool_call")),
+        (
+            "from-host/event_intercept",
+            asked("tea_time"),
+            asked("tool_call"),
+        ),
+    ] {
+        assert!(accepts(set, unknown), "{set}");
+        assert!(!accepts(set, known_but_invalid), "{set}");
+    }
+}
+
+/// A title is the name of a type in generated code.
+#[test]
+fn every_type_has_one_definition_with_its_own_name() {
+    for document in documents() {
+        let root = document.schema["title"].as_str().expect("a title");
+        let is_name = |name: &str| {
+            name.starts_with(|first: char| first.is_ascii_uppercase())
+                && name.chars().all(|it| it.is_ascii_alphabetic())
+        };
+        assert!(is_name(root), "{}: {root}", document.name);
+        for (name, schema) in document.schema["$defs"].as_object().into_iter().flatten() {
+            assert!(is_name(name), "{}: {name}", document.name);
+            if let Some(title) = schema["title"].as_str() {
+                assert_eq!(title, name, "{}", document.name);
+            }
+        }
+        each_schema(&document.schema, "", &mut |at, schema| {
+            for branch in schema["oneOf"].as_array().into_iter().flatten() {
+                assert!(
+                    branch["$ref"].is_string(),
+                    "{}{at}: {branch}",
+                    document.name
+                );
+            }
+            let has_neighbours = schema.as_object().is_some_and(|it| it.len() > 1);
+            assert!(
+                schema["$ref"].is_null() || !has_neighbours,
+                "{}{at}: {schema}",
+                document.name
+            );
+        });
     }
 }
 

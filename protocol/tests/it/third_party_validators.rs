@@ -1,5 +1,5 @@
-//! Third-party validators, Python's `jsonschema` and `ajv`, read the published schemas and agree
-//! with ours.
+//! Third-party validators (Python's `jsonschema`, `ajv` and `@cfworker/json-schema`) read the
+//! published schemas and agree with ours.
 
 use std::{fmt::Write, fs, process::Command};
 
@@ -80,14 +80,23 @@ fn python_jsonschema_agrees_with_our_validator() {
 
 #[test]
 fn ajv_agrees_with_our_validator() {
+    agrees_with_node("ajv", "ajv");
+}
+
+#[test]
+fn cfworker_agrees_with_our_validator() {
+    agrees_with_node("cfworker", "@cfworker/json-schema");
+}
+
+fn agrees_with_node(name: &str, package: &str) {
     let folder = root().join("protocol/tests/foreign");
-    if !folder.join("node_modules/ajv").exists() {
-        return missing("ajv");
+    if !folder.join("node_modules").join(package).exists() {
+        return missing(package);
     }
     if !has("node") {
         return;
     }
     let mut command = Command::new("node");
-    command.arg(folder.join("check.mjs"));
+    command.arg(folder.join("check.mjs")).arg(name);
     agrees(command);
 }

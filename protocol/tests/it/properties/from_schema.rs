@@ -36,6 +36,9 @@ fn values(schema: &Value, root: &Root<'_>) -> BoxedStrategy<Value> {
             },
         );
     }
+    if let Some(only) = schema.pointer("/allOf/0") {
+        return values(only, root);
+    }
     if let Some(constant) = schema.get("const") {
         return Just(constant.clone()).boxed();
     }
