@@ -77,7 +77,7 @@ pub struct ToolCall {
 #[schemars(extend("examples" = [
     {"type": "tool_result", "id": "t1", "content": [{"type": "text", "text": "Berlin: 16 °C, fog"}]},
     {"type": "tool_result", "id": "t2", "content": [{"type": "text", "text": "no such city"}], "is_error": true},
-    {"type": "tool_result", "id": "t3", "content": [{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgo="}]}
+    {"type": "tool_result", "id": "t3", "content": [{"type": "image", "mime_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg=="}]}
 ]))]
 #[non_exhaustive]
 pub struct ToolResult {

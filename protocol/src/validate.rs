@@ -16,6 +16,7 @@
 //! The schemas are those published under `schema/v1/`. Each is compiled when it is first needed.
 
 mod explain;
+mod image;
 mod json;
 mod output;
 mod plain;
@@ -29,6 +30,7 @@ use std::{borrow::Cow, sync::OnceLock};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
+pub use image::{IMAGE_TYPES, ImageError, image, images};
 pub use output::output;
 pub use refusal::{Refusal, RefusalKind};
 pub use tool_schema::{Mismatch, SchemaError, ToolSchema};

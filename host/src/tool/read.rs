@@ -13,7 +13,7 @@ use base64::{Engine, prelude::BASE64_STANDARD};
 use serde::Deserialize;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
-use zot_protocol::Content;
+use zot_protocol::{Content, validate};
 
 use self::{
     file_kind::FileKind,
@@ -115,7 +115,12 @@ fn file_content(
                 "`{path}`: {mime_type}, {}",
                 count(bytes.len() as u64, "byte")
             );
-            let image = Content::image(mime_type, BASE64_STANDARD.encode(bytes));
+            let data = BASE64_STANDARD.encode(bytes);
+            // A provider rejects the whole session if one image in it is broken.
+            if let Err(error) = validate::image(mime_type, &data) {
+                return Ok(failed(format!("cannot show `{path}`: {error}")));
+            }
+            let image = Content::image(mime_type, data);
             Ok(shown(vec![Content::text(about), image]))
         }
     }

@@ -4,6 +4,7 @@ mod abort;
 mod compaction;
 mod confirm;
 mod fixture;
+mod images;
 mod intercept;
 mod order;
 mod state_changes;

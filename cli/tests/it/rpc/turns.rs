@@ -189,7 +189,7 @@ fn reaching_max_steps_is_an_error_followed_by_done() {
 fn a_prompt_can_contain_images() {
     let world = World::new();
     let mut zot = Rpc::demo(&world, &[]);
-    let data = "iVBORw0KGgo=";
+    let data = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg==";
     let prompt = |id: &str, image: Value| json!({"id": id, "type": "prompt", "message": "", "images": [image]});
     zot.data(&prompt(
         "1",

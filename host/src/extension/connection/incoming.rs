@@ -40,7 +40,9 @@ impl Connection {
             self.end_garbage_run(state);
             return self.unknown(&unknown, state);
         }
-        match validate::frame::<FromExtension>(line) {
+        let frame = validate::frame::<FromExtension>(line)
+            .and_then(|frame| validate::images(&frame).map(|()| frame));
+        match frame {
             Ok(frame) => {
                 self.end_garbage_run(state);
                 self.frame(frame, state)

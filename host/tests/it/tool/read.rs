@@ -6,7 +6,8 @@ use serde_json::json;
 use super::{ToolFixture, has, text_of};
 use crate::support::within;
 
-const PNG: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR";
+/// The header of an image with one pixel.
+const PNG: &[u8] = b"\x89PNG\x0d\x0a\x1a\x0a\x00\x00\x00\x0dIHDR\x00\x00\x00\x01\x00\x00\x00\x01\x08\x00\x00\x00\x00:~\x9bU";
 
 #[tokio::test]
 async fn text_is_shown_with_line_numbers() {
@@ -89,7 +90,7 @@ async fn an_image_is_shown_unless_it_is_too_large() {
     let encoded = BASE64_STANDARD.encode(PNG);
     assert_eq!(
         text_of(&outcome),
-        format!("`picture`: image/png, 16 bytes\n<image/png {encoded}>")
+        format!("`picture`: image/png, 33 bytes\n<image/png {encoded}>")
     );
     let file = fs::File::options()
         .write(true)
@@ -98,6 +99,9 @@ async fn an_image_is_shown_unless_it_is_too_large() {
     file.set_len(100 << 20).unwrap();
     let text = fixture.err("read", json!({"path": "picture"})).await;
     has(&text, "the image is 104,857,600 bytes, but the limit is");
+    fixture.put("damaged", &PNG[..12]);
+    let text = fixture.err("read", json!({"path": "damaged"})).await;
+    assert_eq!(text, "cannot show `damaged`: not an image");
 }
 
 #[tokio::test]
