@@ -141,11 +141,17 @@ pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     Ok(answer)
 }
 
+/// Formats a number of things, such as `1 file` or `2 files`.
+pub(crate) fn counted(count: u64, what: &str) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} {what}{s}")
+}
+
 /// Formats a size, such as `1.2 KiB`.
 pub(crate) fn bytes(count: u64) -> String {
     const KIB: u64 = 1024;
     let (unit, name) = match count {
-        0..KIB => return format!("{count} bytes"),
+        0..KIB => return counted(count, "byte"),
         KIB..0x10_0000 => (KIB, "KiB"),
         _ => (KIB * KIB, "MiB"),
     };
@@ -159,6 +165,7 @@ mod tests {
 
     #[test]
     fn sizes_have_one_decimal() {
+        assert_eq!(bytes(1), "1 byte");
         assert_eq!(bytes(1023), "1023 bytes");
         assert_eq!(bytes(1024), "1.0 KiB");
         assert_eq!(bytes(1024 * 1024 - 1), "1023.9 KiB");

@@ -15,7 +15,7 @@ use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use zot_protocol::{
     Config, Object, Trust,
-    validate::{self, Refusal},
+    validate::{self, Hint, Refusal},
 };
 
 use crate::{
@@ -52,6 +52,14 @@ pub enum SettingsNotice {
         path: PathBuf,
         /// The field and the reason.
         refusal: Refusal,
+    },
+    /// There is no setting with this name, so it has no effect.
+    #[error("{}: {hint}; {}", path.display(), hint.fix())]
+    Unknown {
+        /// The file.
+        path: PathBuf,
+        /// The setting, and a known one with a similar name.
+        hint: Hint,
     },
     /// The file is not valid JSON, so nothing in it is used. It is kept for the user to fix.
     #[error(
@@ -123,13 +131,18 @@ impl Settings {
                 _ => {}
             }
         }
-        let notices = refused.into_iter().map(|refusal| SettingsNotice::Field {
+        let invalid = refused.into_iter().map(|refusal| SettingsNotice::Field {
             path: path.clone(),
             refusal,
         });
+        let hints = validate::config_hints(&bytes).into_iter();
+        let unknown = hints.map(|hint| SettingsNotice::Unknown {
+            path: path.clone(),
+            hint,
+        });
         Self {
             config,
-            notices: notices.collect(),
+            notices: invalid.chain(unknown).collect(),
         }
     }
 
@@ -144,8 +157,13 @@ impl Settings {
 
     /// Reports whether the file exists but cannot be used.
     pub fn is_broken(&self) -> bool {
-        let field = |notice: &SettingsNotice| matches!(notice, SettingsNotice::Field { .. });
-        !self.notices.iter().all(field)
+        let is_about_a_field = |notice: &SettingsNotice| {
+            matches!(
+                notice,
+                SettingsNotice::Field { .. } | SettingsNotice::Unknown { .. }
+            )
+        };
+        !self.notices.iter().all(is_about_a_field)
     }
 
     fn broken(notice: SettingsNotice) -> Self {

@@ -135,7 +135,7 @@ mod tests {
         let size = |data: &str| output::bytes(decoded_len(data));
         assert_eq!(size(""), "0 bytes");
         assert_eq!(size("aGk="), "2 bytes");
-        assert_eq!(size("aA=="), "1 bytes");
+        assert_eq!(size("aA=="), "1 byte");
         assert_eq!(size(&"AAAA".repeat(512)), "1.5 KiB");
     }
 }

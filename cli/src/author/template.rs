@@ -31,6 +31,7 @@ const RUST: &[File] = files!("rust":
     "src/main.rs.in" => "src/main.rs",
     "README.md" => "README.md",
     "gitignore" => ".gitignore",
+    "zotignore" => ".zotignore",
 );
 
 const PYTHON: &[File] = files!("python":
@@ -38,6 +39,7 @@ const PYTHON: &[File] = files!("python":
     "main.py" => "main.py",
     "README.md" => "README.md",
     "gitignore" => ".gitignore",
+    "zotignore" => ".zotignore",
 );
 
 const TYPESCRIPT: &[File] = files!("typescript":
@@ -50,6 +52,7 @@ const TYPESCRIPT: &[File] = files!("typescript":
     "tsconfig.json" => "tsconfig.json",
     "README.md" => "README.md",
     "gitignore" => ".gitignore",
+    "zotignore" => ".zotignore",
 );
 
 const BASH: &[File] = files!("bash":
@@ -57,6 +60,7 @@ const BASH: &[File] = files!("bash":
     "main.sh" => "main.sh",
     "README.md" => "README.md",
     "gitignore" => ".gitignore",
+    "zotignore" => ".zotignore",
 );
 
 impl Language {

@@ -6,6 +6,8 @@ use std::{
     path::Path,
 };
 
+use zot_process::untimed;
+
 use super::{
     file::{self, Identity},
     follow::Follower,
@@ -85,12 +87,12 @@ impl Mark {
         Self(end.map_or_else(|| Follower::from_start(path), |(_, follower)| follower))
     }
 
-    /// Returns the lines written since the mark.
+    /// Returns the lines written since the mark, without their times.
     pub(crate) fn since(mut self) -> Vec<String> {
         let text = self.0.more().unwrap_or_default();
         String::from_utf8_lossy(&text)
             .lines()
-            .map(ToOwned::to_owned)
+            .map(|line| untimed(line).to_owned())
             .collect()
     }
 }

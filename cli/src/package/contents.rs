@@ -121,12 +121,8 @@ impl<O> Contents<O> {
             *self.heaviest.entry(folder.to_owned()).or_default() += size;
             self.bytes = self.bytes.saturating_add(*size);
             if self.bytes > MAX_BYTES {
-                let (folder, bytes) = self
-                    .heaviest
-                    .iter()
-                    .max_by_key(|(_, bytes)| **bytes)
-                    .map(|(folder, bytes)| (folder.clone(), *bytes))
-                    .unwrap_or_default();
+                let (folder, bytes) = self.largest().unwrap_or_default();
+                let folder = folder.to_owned();
                 return Err(ContentsError::TooLarge { folder, bytes });
             }
         }
@@ -173,6 +169,13 @@ impl<O> Contents<O> {
             .values()
             .filter(|kind| !matches!(kind, EntryKind::Directory))
             .count()
+    }
+
+    /// Returns the largest top-level entry and its total size.
+    pub(crate) fn largest(&self) -> Option<(&str, u64)> {
+        let sizes = self.heaviest.iter();
+        let sizes = sizes.map(|(folder, bytes)| (folder.as_str(), *bytes));
+        sizes.max_by_key(|(_, bytes)| *bytes)
     }
 
     pub(crate) fn bytes(&self) -> u64 {

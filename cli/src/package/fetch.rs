@@ -25,6 +25,9 @@ use super::{
 };
 use crate::{interrupt, output};
 
+/// A copied directory with more bytes than this is reported with its largest folder.
+const MANY_BYTES: u64 = 5 << 20;
+
 /// A staged tree and its origin.
 #[derive(Debug)]
 pub(crate) struct Fetched {
@@ -78,7 +81,20 @@ fn copy_directory(path: &Path, stage: &Stage<'_>) -> anyhow::Result<Fetched> {
             path: text.to_owned(),
         },
         how: format!("copied {}", size(&contents)),
-        notes: Vec::new(),
+        notes: large(&contents).into_iter().collect(),
+    })
+}
+
+/// Returns a note about a directory so large that it probably contains more than the extension
+/// needs.
+fn large<O>(contents: &Contents<O>) -> Option<String> {
+    let (folder, bytes) = contents.largest()?;
+    (contents.bytes() > MANY_BYTES).then(|| {
+        format!(
+            "`{}` takes up {} of it; to leave out what the extension does not need, name it in `.zotignore`",
+            escape::text(folder),
+            output::bytes(bytes)
+        )
     })
 }
 
@@ -123,9 +139,8 @@ fn write<O>(
 
 /// `3 files, 1.2 KiB`
 fn size<O>(contents: &Contents<O>) -> String {
-    let files = contents.files();
-    let s = if files == 1 { "" } else { "s" };
-    format!("{files} file{s}, {}", output::bytes(contents.bytes()))
+    let files = output::counted(contents.files() as u64, "file");
+    format!("{files}, {}", output::bytes(contents.bytes()))
 }
 
 /// Describes a ref, such as `tag v1`.

@@ -13,7 +13,7 @@ use super::{
     state::{FinishedCall, Item},
     update::block_text,
 };
-use crate::clean;
+use crate::{clean, output};
 
 /// Maximum number of messages to display. The model still receives all of them.
 const MAX_MESSAGES: usize = 50;
@@ -34,8 +34,9 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
     }
     let title = match (title, messages.len()) {
         (_, 0) => title.to_owned(),
-        (title, 1) => format!("{title} · 1 message"),
-        (title, count) if from == 0 => format!("{title} · {count} messages"),
+        (title, count) if from == 0 => {
+            format!("{title} · {}", output::counted(count as u64, "message"))
+        }
         (title, count) => format!("{title} · last {} of {count} messages", count - from),
     };
     Conversation {

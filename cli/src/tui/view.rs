@@ -93,7 +93,8 @@ fn top(state: &State, room: usize) -> Vec<Line<'static>> {
         let calls = turn.calls.iter().enumerate();
         let calls = calls.flat_map(|(at, call)| tool::running(call, at == 0, time, width, theme));
         parts.push(calls.collect());
-        parts.push(vec![spinner::of_turn(turn, state.now, width, theme)]);
+        let asks = !state.questions.is_empty();
+        parts.push(vec![spinner::of_turn(turn, asks, state.now, width, theme)]);
     }
     if let Some(activity) = &state.activity {
         parts.push(vec![spinner::of_activity(

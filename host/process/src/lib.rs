@@ -117,7 +117,7 @@ pub use confine::{Confined, Confinement, Enforced, Net, Support};
 pub use ending::Ended;
 pub use error::{InterpreterProblem, SpawnError};
 pub use exit::Exit;
-pub use log::{LogFile, LogLimits, pump};
+pub use log::{LogFile, LogLimits, pump, untimed};
 pub use process::Process;
 pub use spawner::Spawner;
 pub use spec::Spec;

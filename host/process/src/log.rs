@@ -5,6 +5,7 @@ mod flood;
 mod lines;
 mod pump;
 mod tail;
+mod time;
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -16,6 +17,7 @@ use lines::Lines;
 use parking_lot::Mutex;
 pub use pump::pump;
 use tail::Tail;
+pub use time::untimed;
 
 /// The limits of a log.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -53,6 +55,7 @@ impl Default for LogLimits {
 ///
 /// - Complete lines are appended in single writes under a lock, so writers never interleave. A
 ///   writer that finds the file rotated continues in the new one.
+/// - Each line starts with the time at which it was written.
 /// - Lines that arrive too fast are dropped, and a line in the log reports how many.
 /// - A log that cannot be opened or written is not an error: lines are counted until it works
 ///   again, and [`problem`](Self::problem) reports what is wrong.

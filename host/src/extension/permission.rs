@@ -57,6 +57,9 @@ impl fmt::Display for PermissionReport {
         list("reads", &declared.fs.read);
         list("writes", &declared.fs.write);
         list("gets", &declared.env);
+        if declared.fs.read.is_empty() && declared.fs.write.is_empty() {
+            phrases.insert(0, "only its own directory and data".to_owned());
+        }
         phrases.push(match &declared.net {
             Net::Denied => "no network".to_owned(),
             Net::Full => "the network".to_owned(),

@@ -121,8 +121,8 @@ impl SessionError {
 pub enum Notice {
     /// The last line was incomplete. Everything before it is intact.
     #[error(
-        "session `{}` ended in the middle of a line: moved the last {bytes} bytes to `{}`; everything before them is intact",
-        path.display(), aside.display()
+        "session `{}` ended in the middle of a line: moved the end of it ({}) to `{}`; everything before them is intact",
+        path.display(), in_bytes(*bytes), aside.display()
     )]
     Torn {
         /// The session file.
@@ -200,4 +200,9 @@ pub enum Notice {
     /// There is no session to continue; a new one begins.
     #[error("no session to continue in this directory: started a new one")]
     NoneYet,
+}
+
+fn in_bytes(count: usize) -> String {
+    let s = if count == 1 { "" } else { "s" };
+    format!("{count} byte{s}")
 }

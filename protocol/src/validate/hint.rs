@@ -148,6 +148,11 @@ pub fn manifest_hints(bytes: &[u8]) -> Vec<Hint> {
     json::parse_file(bytes).map_or_else(|_| Vec::new(), |value| unknown(rules::MANIFEST, &value))
 }
 
+/// Returns the unknown keys of a configuration file, at any depth. None if it is not JSON.
+pub fn config_hints(bytes: &[u8]) -> Vec<Hint> {
+    json::parse_file(bytes).map_or_else(|_| Vec::new(), |value| unknown(rules::CONFIG, &value))
+}
+
 fn unknown(rule: &'static rules::Rule, value: &Value) -> Vec<Hint> {
     let mut hints = Vec::new();
     rule.unknown_fields(value, "", &mut |field| {

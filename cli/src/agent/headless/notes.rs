@@ -7,6 +7,8 @@ use tokio::sync::Notify;
 use zot_host::Hooks;
 use zot_protocol::{NoteLevel, rpc};
 
+use crate::output;
+
 /// Maximum number of queued notes; further ones are dropped and counted.
 const CAPACITY: usize = 1_000;
 
@@ -51,8 +53,8 @@ impl NoteQueue {
             return note;
         }
         let dropped = std::mem::take(&mut queue.dropped);
-        let message =
-            format!("dropped {dropped} notes from extensions because they arrived too fast");
+        let notes = output::counted(dropped, "note");
+        let message = format!("dropped {notes} from extensions because of a flood");
         Some(QueuedNote::Notice(NoteLevel::Warn, message))
     }
 

@@ -9,10 +9,14 @@ use std::{
 };
 
 use anyhow::{Context, bail};
+use ignore::gitignore::{Gitignore, GitignoreBuilder};
 use rustix::fs::{
     AtFlags, CWD, Dir, FileType, Mode, OFlags, Stat, fstat, openat, readlinkat, statat,
 };
-use zot_host::extension::discover::escape;
+use zot_host::{
+    extension::discover::{MANIFEST, escape},
+    untrusted,
+};
 
 use super::super::{
     contents::{Contents, ContentsError, EntryKind},
@@ -46,15 +50,44 @@ impl Stamp {
     }
 }
 
-/// Lists everything in a directory except `.git`, which is not part of the package.
+/// The file that names what is not part of the package, in the syntax of `.gitignore`. Built output
+/// is often in `.gitignore`, but must be installed.
+const IGNORE_FILE: &str = ".zotignore";
+/// The maximum size of that file.
+const IGNORE_BYTES: usize = 64 << 10;
+
+/// Lists everything in a directory except `.git`, which is not part of the package, and what its
+/// `.zotignore` names.
 pub(super) fn scan(root: &Path) -> anyhow::Result<Contents<Stamp>> {
     let mut contents = Contents::new();
     let opened = open_directory(CWD, root).with_context(|| cannot_read("."))?;
-    walk(&opened, "", &mut contents)?;
+    walk(&opened, "", &ignored(root)?, &mut contents)?;
     Ok(contents)
 }
 
-fn walk(folder: &OwnedFd, prefix: &str, contents: &mut Contents<Stamp>) -> anyhow::Result<()> {
+/// Reads `.zotignore`.
+fn ignored(root: &Path) -> anyhow::Result<Gitignore> {
+    let name = Path::new(IGNORE_FILE);
+    let bytes = match untrusted::read_whole(Some(root), name, IGNORE_BYTES) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Gitignore::empty()),
+        read => read.with_context(|| cannot_read(IGNORE_FILE))?,
+    };
+    // The paths below are relative to the directory, so the patterns have no root.
+    let mut patterns = GitignoreBuilder::new("");
+    for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
+        patterns
+            .add_line(None, line)
+            .with_context(|| format!("{IGNORE_FILE}: line {}", index + 1))?;
+    }
+    patterns.build().with_context(|| cannot_read(IGNORE_FILE))
+}
+
+fn walk(
+    folder: &OwnedFd,
+    prefix: &str,
+    ignored: &Gitignore,
+    contents: &mut Contents<Stamp>,
+) -> anyhow::Result<()> {
     let entries = Dir::read_from(folder).with_context(|| cannot_read(prefix))?;
     for entry in entries {
         interrupt::check()?;
@@ -68,12 +101,17 @@ fn walk(folder: &OwnedFd, prefix: &str, contents: &mut Contents<Stamp>) -> anyho
             return Err(ContentsError::Name(name).into());
         };
         let path = format!("{prefix}{text}");
+        // Before its kind is checked: a socket in a build folder must not prevent the installation.
+        let is_directory = entry.file_type() == FileType::Directory;
+        if path != MANIFEST && ignored.matched(&path, is_directory).is_ignore() {
+            continue;
+        }
         let kind = kind(folder, name, &path)?;
         let is_directory = kind == EntryKind::Directory;
         contents.add(path.clone(), kind)?;
         if is_directory {
             let within = open_directory(folder, name).with_context(|| cannot_read(&path))?;
-            walk(&within, &format!("{path}/"), contents)?;
+            walk(&within, &format!("{path}/"), ignored, contents)?;
         }
     }
     Ok(())

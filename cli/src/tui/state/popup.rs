@@ -17,6 +17,8 @@ pub(crate) struct Popup {
     pub(crate) rows: Vec<PopupRow>,
     /// The index of the selected row among the selectable rows.
     pub(crate) selected: usize,
+    /// Whether the user has moved the selection.
+    moved: bool,
     /// The text for which the user has closed the popup.
     dismissed: Option<String>,
     /// The text that the rows were computed for.
@@ -74,7 +76,23 @@ impl Popup {
         chosen.nth(self.selected).map_or(0, |(at, _)| at)
     }
 
+    /// Reports whether the user has typed a whole path, and not moved the selection. Enter then
+    /// sends the text.
+    pub(crate) fn is_path_complete(&self) -> bool {
+        let Some(query) = self.token.as_ref().map(|token| &*token.query) else {
+            return false;
+        };
+        let whole = query.trim_end_matches('/');
+        let is_whole = |row: &PopupRow| match row {
+            PopupRow::File(file) => file.path.trim_end_matches('/') == whole,
+            _ => false,
+        };
+        // Below a directory, the popup lists what is in it.
+        !self.moved && !whole.is_empty() && (query.ends_with('/') || self.rows.iter().any(is_whole))
+    }
+
     pub(crate) fn step(&mut self, by: isize) {
+        self.moved = true;
         let count = self.rows.iter().filter(|row| row.can_be_chosen()).count();
         self.selected = super::picker::step_wrapping(self.selected, by, count);
     }
@@ -111,6 +129,7 @@ impl State {
             let mut chosen = rows.iter().filter(|row| row.can_be_chosen());
             let whole = command.and_then(|typed| chosen.position(|row| row.is_named(typed)));
             self.popup.selected = whole.unwrap_or(0);
+            self.popup.moved = false;
             self.popup.rows = rows;
         }
         self.popup.text = text;

@@ -1,7 +1,7 @@
 //! Messages and command responses from extensions. **All text is sanitised here, before it becomes
 //! part of the state.**
 
-use zot_protocol::{Action, CommandResponse, PanelClose};
+use zot_protocol::{Action, CommandResponse, NoteLevel, PanelClose};
 
 use super::{dialog, panel_resize};
 use crate::{
@@ -60,7 +60,14 @@ pub(super) fn message(state: &mut State, message: HostMessage, effects: &mut Vec
         HostMessage::ClosePanel(extension, close) => state
             .panels
             .retain(|panel| panel.extension != extension || panel.id != close.panel_id),
-        HostMessage::Gone(extension) => state.panels.retain(|panel| panel.extension != extension),
+        HostMessage::Gone(extension) => {
+            state.panels.retain(|panel| panel.extension != extension);
+            state.notes.add(Note {
+                extension: Some(clean::line(&extension)),
+                level: NoteLevel::Info,
+                message: "/reload-ext starts it again".to_owned(),
+            });
+        }
         HostMessage::Submit { extension, text } => {
             let text = clean::text(&text);
             if !text.trim().is_empty() {

@@ -150,6 +150,7 @@ fn choose(state: &mut State, effects: &mut Vec<Effect>) -> bool {
         }
         Some(PopupRow::Builtin(builtin)) => format!("/{}", builtin.name()),
         Some(PopupRow::Command { name, .. }) => format!("/{name}"),
+        Some(PopupRow::File(_)) if state.popup.is_path_complete() => return false,
         Some(PopupRow::File(_)) => {
             complete(state);
             return true;

@@ -7,7 +7,7 @@ use zot_protocol::rpc::ExtensionState;
 
 use super::{rule, selectable, window};
 use crate::{
-    clean,
+    clean, output,
     tui::{state::ExtensionView, text, theme::Theme},
 };
 
@@ -66,7 +66,8 @@ fn overview(view: &ExtensionView, chosen: bool, column: usize, theme: &Theme) ->
         rest.push_str(&format!("{} / {}  ", time(median), time(view.stats.worst)));
     }
     if view.stats.failed > 0 {
-        rest.push_str(&format!("{} failures  ", view.stats.failed));
+        let failures = output::counted(view.stats.failed, "failure");
+        rest.push_str(&format!("{failures}  "));
     }
     rest.push_str(&clean::line(&info.version));
     let [cursor, name] = selectable(name, chosen, theme);

@@ -20,13 +20,20 @@ pub(crate) fn frame(time: Duration) -> &'static str {
     FRAMES[usize::try_from(frame).unwrap_or(0) % FRAMES.len()]
 }
 
-/// Returns the spinner line for the running prompt.
-pub(crate) fn of_turn(turn: &Turn, now: Instant, width: u16, theme: &Theme) -> Line<'static> {
+/// Returns the spinner line for the running prompt. `asks` is whether it waits for an answer from
+/// the user.
+pub(crate) fn of_turn(
+    turn: &Turn,
+    asks: bool,
+    now: Instant,
+    width: u16,
+    theme: &Theme,
+) -> Line<'static> {
     let time = now.duration_since(turn.since);
-    let label = if turn.cancelled {
-        "cancelling"
-    } else {
-        turn.label
+    let label = match (turn.cancelled, asks) {
+        (true, _) => "cancelling",
+        (false, true) => "waiting for you",
+        (false, false) => turn.label,
     };
     let mut rest = format!(" · {}", elapsed(time));
     if turn.step > 0 {

@@ -8,7 +8,7 @@ use zot_protocol::{Object, ToolStatus};
 
 use super::spinner;
 use crate::{
-    clean,
+    clean, output,
     tui::{
         state::{Call, FinishedCall},
         text,
@@ -20,6 +20,8 @@ use crate::{
 const EDGE: &str = "  │ ";
 /// Maximum number of bytes of arguments in the summary line.
 const MAX_BYTES: usize = 1024;
+/// Maximum number of rows of the reason for blocking a call.
+const MAX_REASON_ROWS: usize = 12;
 /// Maximum number of lines of an unfolded result to show.
 const MAX_UNFOLDED_LINES: usize = 2_000;
 
@@ -64,6 +66,15 @@ pub(crate) fn finished(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Li
         lines.extend(more(hidden, width, theme));
         return lines;
     }
+    // A reason must be read as a whole, so it is wrapped. It is rarely longer than a few lines.
+    if call.status == ToolStatus::Blocked {
+        let rows = text::plain(&call.text, width.saturating_sub(4).max(1), theme.muted);
+        let hidden = rows.len().saturating_sub(limit.max(MAX_REASON_ROWS));
+        let shown = rows.into_iter().take(limit.max(MAX_REASON_ROWS));
+        lines.extend(shown.map(|line| with_edge(line, theme)));
+        lines.extend(more(hidden, width, theme));
+        return lines;
+    }
     let count = call.text.lines().count();
     // For a file, the number of lines is more useful than the first line.
     let shown = if limit == 1 && count > 1 { 0 } else { limit };
@@ -93,7 +104,8 @@ pub(crate) fn unfolded(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Li
             .map(|line| with_edge(line, theme)),
     );
     if hidden > 0 {
-        let text = text::fit(&format!("{EDGE}… {hidden} more lines"), width);
+        let more = output::counted(hidden as u64, "more line");
+        let text = text::fit(&format!("{EDGE}… {more}"), width);
         lines.push(Line::styled(text, theme.muted));
     }
     lines
@@ -155,9 +167,9 @@ fn with_edge(line: Line<'static>, theme: &Theme) -> Line<'static> {
 }
 
 fn more(hidden: usize, width: u16, theme: &Theme) -> Option<Line<'static>> {
-    let lines = if hidden == 1 { "line" } else { "lines" };
     (hidden > 0).then(|| {
-        let text = format!("{EDGE}… {hidden} {lines} · ctrl+o");
+        let lines = output::counted(hidden as u64, "line");
+        let text = format!("{EDGE}… {lines} · ctrl+o");
         Line::styled(text::fit(&text, width), theme.muted)
     })
 }

@@ -60,16 +60,21 @@ impl Appender {
     }
 
     fn write(&mut self, lines: &[u8]) -> bool {
+        let now = super::time::stamp();
         let mut text = Vec::with_capacity(lines.len() + 128);
         if self.torn {
             text.push(b'\n');
         }
         if self.lost > 0 {
             let why = self.problem.as_deref().unwrap_or("not written");
-            let note = format!("[zot] {} lines dropped ({why})\n", self.lost);
+            let lines = if self.lost == 1 { "line" } else { "lines" };
+            let note = format!("{now}[zot] {} {lines} dropped ({why})\n", self.lost);
             text.extend_from_slice(note.as_bytes());
         }
-        text.extend_from_slice(lines);
+        for line in lines.split_inclusive(|&byte| byte == b'\n') {
+            text.extend_from_slice(now.as_bytes());
+            text.extend_from_slice(line);
+        }
         match self.try_write(&text) {
             Ok(()) => {
                 (self.torn, self.lost) = (false, 0);

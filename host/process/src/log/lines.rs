@@ -53,7 +53,8 @@ impl Lines {
 
     fn complete(&mut self, mut each: impl FnMut(&[u8])) {
         if self.truncated > 0 {
-            let note = format!(" [zot: {} bytes truncated]", self.truncated);
+            let bytes = if self.truncated == 1 { "byte" } else { "bytes" };
+            let note = format!(" [zot: {} {bytes} truncated]", self.truncated);
             self.begun.extend_from_slice(note.as_bytes());
         }
         self.begun.push(b'\n');
@@ -96,7 +97,7 @@ mod tests {
     fn a_line_of_the_maximum_length_is_not_truncated() {
         assert_eq!(
             cut(3, &[b"abc\nabcd\n"]),
-            ["abc\n", "abc [zot: 1 bytes truncated]\n"]
+            ["abc\n", "abc [zot: 1 byte truncated]\n"]
         );
     }
 }

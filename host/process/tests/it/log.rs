@@ -6,10 +6,12 @@ use std::time::{Duration, Instant};
 
 use rustix::fs::{FlockOperation, flock};
 use tempfile::tempdir;
-use zot_process::{LogFile, LogLimits, pump};
+use zot_process::{LogFile, LogLimits, pump, untimed};
 
 use crate::support::{LONG, is_helper, rerun, runs_alone, sh, spawner, until, within};
 
+/// The length of the time that each line starts with.
+const TIME: u64 = "2026-11-18T20:15:07Z ".len() as u64;
 const UNBOUNDED: u64 = u64::MAX >> 1;
 
 fn limits(file: u64) -> LogLimits {
@@ -18,8 +20,16 @@ fn limits(file: u64) -> LogLimits {
     limits
 }
 
+/// Reads a log, and removes the time that each line starts with.
 fn read(path: &Path) -> String {
-    String::from_utf8(fs::read(path).unwrap_or_default()).unwrap()
+    let text = fs::read(path).unwrap_or_default();
+    let text = String::from_utf8_lossy(&text);
+    let lines = text.split_inclusive('\n').map(|line| {
+        let rest = untimed(line);
+        assert_ne!(rest, line, "a line without a time");
+        rest
+    });
+    lines.collect()
 }
 
 fn older(path: &Path) -> PathBuf {
@@ -40,8 +50,8 @@ async fn writes_complete_lines_notes_and_an_unterminated_last_line() {
     let log = LogFile::new(&path, &LogLimits::default());
     run("printf 'one\\ntwo\\377\\nthree' >&2", &log).await;
     log.note("it wrote three lines\nand exited");
-    let expected = b"one\ntwo\xff\nthree\n[zot] it wrote three lines\n[zot] and exited\n";
-    assert_eq!(fs::read(&path).unwrap(), expected);
+    let expected = "one\ntwo\u{fffd}\nthree\n[zot] it wrote three lines\n[zot] and exited\n";
+    assert_eq!(read(&path), expected);
     assert_eq!(log.path(), path);
     assert_eq!(log.problem(), None);
     assert_eq!(log.tail(), "one\ntwo\u{fffd}\nthree");
@@ -70,7 +80,7 @@ async fn the_tail_is_the_end_of_the_output() {
 fn rotates_at_its_maximum_size_and_keeps_one_older_file() {
     let dir = tempdir().unwrap();
     let path = dir.path().join("ext.log");
-    let log = LogFile::new(&path, &limits(100));
+    let log = LogFile::new(&path, &limits(10 * (10 + TIME)));
     for n in 0..35 {
         log.feed(format!("line {n:04}\n").as_bytes());
     }
@@ -155,7 +165,8 @@ fn two_writers_lose_and_split_no_lines() {
         .flat_map(|writer| (0..LINES).map(|n| written(writer, n).len() + 1))
         .sum();
     // There is room for one rotation, so no line is lost.
-    let (path, _dir) = two_writers(total as u64 * 2 / 3);
+    let size = total as u64 + TIME * 2 * LINES as u64;
+    let (path, _dir) = two_writers(size * 2 / 3);
     let (first, second) = (read(&older(&path)), read(&path));
     assert!(!first.is_empty() && !second.is_empty(), "it was rotated");
     assert_eq!(first.len() + second.len(), total);
@@ -316,7 +327,7 @@ async fn a_symlink_is_not_followed_and_the_process_keeps_running() {
     std::os::unix::fs::symlink(&target, &path).unwrap();
     let log = LogFile::new(&path, &LogLimits::default());
     run(CHATTER, &log).await;
-    assert_eq!(read(&target), "precious");
+    assert_eq!(fs::read_to_string(&target).unwrap(), "precious");
     assert!(log.problem().unwrap().ends_with("is a symlink"));
     assert_eq!(log.tail().trim(), "end");
 

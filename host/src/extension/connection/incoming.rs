@@ -157,8 +157,9 @@ impl Connection {
         let run = std::mem::take(&mut state.garbage);
         if run > GARBAGE_LOGGED {
             let more = run - GARBAGE_LOGGED;
+            let lines = if more == 1 { "line" } else { "lines" };
             self.listener
-                .log(&format!("skipped {more} more lines that are not JSON"));
+                .log(&format!("skipped {more} more {lines}: not JSON"));
         }
     }
 

@@ -15,12 +15,14 @@ use super::escape;
 #[non_exhaustive]
 pub enum ExecError {
     /// There is no such file.
-    #[error("{}", not_found_message(exec, tried))]
+    #[error("{}{}", not_found_message(exec, tried), build_hint(build.as_deref()))]
     NotFound {
         /// The manifest's `exec`.
         exec: String,
         /// The paths that were tried, in order.
         tried: Vec<PathBuf>,
+        /// The command that probably builds it.
+        build: Option<String>,
     },
     /// It is a directory.
     #[error("`{}` is a directory, not a program", escape::path(.0))]
@@ -84,9 +86,10 @@ pub fn resolve_exec(
         return Ok(here);
     }
     tried.push(here);
-    Err(unusable.unwrap_or(ExecError::NotFound {
+    Err(unusable.unwrap_or_else(|| ExecError::NotFound {
         exec: exec.to_owned(),
         tried,
+        build: build_command(manifest_dir, exec),
     }))
 }
 
@@ -104,6 +107,34 @@ fn program(path: &Path) -> Result<bool, ExecError> {
             source,
         }),
     }
+}
+
+/// Returns the command that builds a missing program of the extension's own.
+fn build_command(manifest_dir: &Path, exec: &str) -> Option<String> {
+    let file = exec.strip_prefix("./").unwrap_or(exec);
+    let has = |name: &str| manifest_dir.join(name).is_file();
+    if !exec.contains('/') {
+        // A bare name is a program on `PATH`.
+        return None;
+    }
+    if has("Cargo.toml") {
+        let command = match file.split_once('/') {
+            Some(("bin", _)) => "cargo install --path . --root .",
+            _ if file.starts_with("target/debug/") => "cargo build",
+            _ => "cargo build --release",
+        };
+        return Some(command.to_owned());
+    }
+    if has("go.mod") {
+        return Some(format!("go build -o {}", escape::text(file)));
+    }
+    has("package.json").then(|| "npm install && npm run build".to_owned())
+}
+
+fn build_hint(build: Option<&str>) -> String {
+    build.map_or_else(String::new, |command| {
+        format!("\nhint: build it first, in the extension's directory: {command}")
+    })
 }
 
 /// Reports whether a file has an executable bit.

@@ -2,6 +2,8 @@
 
 use std::time::{Duration, Instant};
 
+use super::super::args::count;
+
 /// The maximum length of a line in bytes.
 const LINE: usize = 2000;
 /// The maximum number of lines per [`SPAN`]. Further lines are only counted.
@@ -68,7 +70,7 @@ impl<P: FnMut(String)> Lines<P> {
 
     fn report_skipped(&mut self) {
         if self.held_back > 0 {
-            (self.progress)(format!("[… {} lines not shown]", self.held_back));
+            (self.progress)(format!("[… {} not shown]", count(self.held_back, "line")));
             self.held_back = 0;
         }
     }
