@@ -16,7 +16,9 @@
 //! The schemas are those published under `schema/v1/`. Each is compiled when it is first needed.
 
 mod explain;
+mod hint;
 mod json;
+mod nearest;
 mod output;
 mod plain;
 mod refusal;
@@ -29,6 +31,8 @@ use std::{borrow::Cow, sync::OnceLock};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
+pub use hint::{Hint, SpreadJson, frame_hints, hints, manifest_hints};
+pub use nearest::nearest;
 pub use output::output;
 pub use refusal::{Refusal, RefusalKind};
 pub use tool_schema::{Mismatch, SchemaError, ToolSchema};
@@ -221,7 +225,10 @@ pub fn manifest(bytes: &[u8]) -> Result<(Manifest, Vec<String>), Refusal> {
         }
     }
     let mut unknown = Vec::new();
-    rules::MANIFEST.unknown_fields(&value, "", &mut unknown);
+    rules::MANIFEST.unknown_fields(&value, "", &mut |field| {
+        unknown.push(field.pointer);
+        true
+    });
     match serde_json::from_value(value) {
         Ok(manifest) => Ok((manifest, unknown)),
         Err(error) => Err(Refusal::undecodable(&error)),

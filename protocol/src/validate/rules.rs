@@ -126,20 +126,54 @@ impl Rule {
         field.map(|(_, rule)| *rule)
     }
 
-    /// Collects the fields that the schema does not define, at any depth, as JSON pointers.
-    pub(super) fn unknown_fields(&self, value: &Value, at: &str, unknown: &mut Vec<String>) {
-        let Some(object) = value.as_object().filter(|_| !self.fields.is_empty()) else {
-            return;
-        };
-        for (key, value) in object {
-            let pointer = format!("{at}/{}", escape_pointer(key));
-            match self.field(key) {
-                None => unknown.push(pointer),
-                Some(below) => below.unknown_fields(value, &pointer, unknown),
+    /// Calls `found` for each field that the schema does not define, at any depth, until it returns
+    /// false. Returns the last result.
+    pub(super) fn unknown_fields(
+        &'static self,
+        value: &Value,
+        at: &str,
+        found: &mut impl FnMut(UnknownField<'_>) -> bool,
+    ) -> bool {
+        let alternatives = self.exactly_one.iter().chain(self.at_least_one);
+        let chosen = alternatives.copied().find(|rule| rule.accepts(value));
+        let rule = chosen.unwrap_or(self);
+        match value {
+            Value::Array(list) => rule.items.is_none_or(|items| {
+                let mut items = list.iter().enumerate().map(|(n, item)| (n, item, items));
+                items.all(|(n, item, rule)| rule.unknown_fields(item, &format!("{at}/{n}"), found))
+            }),
+            Value::Object(object) if !rule.fields.is_empty() => {
+                object.iter().all(|(key, value)| {
+                    let pointer = || format!("{at}/{}", escape_pointer(key));
+                    let known = rule.field(key);
+                    let goes_on = known.is_some()
+                        || found(UnknownField {
+                            pointer: pointer(),
+                            name: key,
+                            known: rule.fields.iter().map(|(name, _)| *name).collect(),
+                        });
+                    goes_on
+                        && known
+                            .or(rule.others)
+                            .filter(|_| !OPEN.contains(&key.as_str()))
+                            .is_none_or(|below| below.unknown_fields(value, &pointer(), found))
+                })
             }
+            _ => true,
         }
     }
 }
+
+/// A field that a schema does not define.
+pub(super) struct UnknownField<'a> {
+    pub(super) pointer: String,
+    pub(super) name: &'a str,
+    /// The fields that the schema defines in the same object.
+    pub(super) known: Vec<&'static str>,
+}
+
+/// Fields whose contents the extension defines: a JSON Schema can have any keyword.
+const OPEN: [&str; 2] = ["schema", "output_schema"];
 
 fn type_of_number(number: &Number) -> u8 {
     // `1.0` is an integer too, but that is left to `jsonschema`.
