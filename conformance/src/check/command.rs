@@ -1,8 +1,9 @@
 //! CMD: slash commands.
 
-use serde_json::{Value, json};
+use serde_json::Value;
+use zot_protocol::{Action, FromExtension};
 
-use super::{Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, invalid};
+use super::{Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, ids, invalid};
 use crate::{
     session::{History, ReceivedLine, Session},
     surface::text,
@@ -89,16 +90,46 @@ fn no_commands(surface: &crate::surface::Surface) -> Option<&'static str> {
 }
 
 fn valid_response(received: &ReceivedLine, before: &History) -> Option<Finding> {
-    let refusal = invalid(received, before, &["command_response"])?;
-    let is_panel = refusal.pointer.starts_with("/open_panel");
-    (!is_panel).then(|| does_not_validate(received, refusal))
+    if let Some(refusal) = invalid(received, before, &["command_response"]) {
+        let is_panel = refusal.pointer.starts_with("/open_panel");
+        return (!is_panel).then(|| does_not_validate(received, refusal));
+    }
+    lacks_field(received)
 }
 
-fn commands(cx: &Cx) -> Result<&[String], Stop> {
-    match no_commands(cx.surface()) {
-        Some(why) => Err(Stop::not_applicable(why)),
-        None => Ok(&cx.surface().commands),
+/// Returns a finding for an action without the field that it needs.
+fn lacks_field(received: &ReceivedLine) -> Option<Finding> {
+    let Ok(FromExtension::CommandResponse(response)) = &received.frame else {
+        return None;
+    };
+    let (action, field) = match response.action.as_ref()? {
+        Action::Prompt => ("prompt", &response.prompt),
+        Action::Insert => ("insert", &response.insert),
+        Action::Display => ("display", &response.display),
+        // The schema requires the field for `open_panel`.
+        _ => return None,
+    };
+    // A response with an error performs no action.
+    let fails = response.error.as_ref().is_some_and(|it| !it.is_empty());
+    if fails || field.is_some() {
+        return None;
     }
+    let what = format!("the action `{action}` without the field `{action}`");
+    let finding = Finding::new(what).frame(&received.shown, Some("/action".to_owned()));
+    let hint = format!("put the text into `{action}`, or use `action: \"noop\"`");
+    Some(finding.hint(hint))
+}
+
+/// The commands that answer.
+fn commands(cx: &Cx) -> Result<Vec<&String>, Stop> {
+    if let Some(why) = no_commands(cx.surface()) {
+        return Err(Stop::not_applicable(why));
+    }
+    let commands: Vec<_> = cx.commands().collect();
+    if commands.is_empty() {
+        return Err(Stop::BlockedBy(ANSWERS));
+    }
+    Ok(commands)
 }
 
 async fn one_response(cx: &Cx) -> Checked {
@@ -148,21 +179,7 @@ async fn args_omitted(cx: &Cx) -> Checked {
 
 async fn ids_verbatim(cx: &Cx) -> Checked {
     let name = first(cx)?;
-    let mut session = cx.open().await?;
-    let long = "aZ09_-".repeat(11)[..64].to_owned();
-    let mut faults = Vec::new();
-    for id in [
-        "6fa459ea-ee8a-3ca4-894e-db77e160355e",
-        "00123456789012345678",
-        &long,
-    ] {
-        let request = cx.command(&mut session, name, "").with("id", json!(id));
-        if let Err(fault) = cx.ask(&mut session, &request).await {
-            faults.push(fault.prefixed(format_args!("id `{id}`")));
-            session = cx.open().await?;
-        }
-    }
-    broken(faults)
+    ids::verbatim(cx, |session| Ok(cx.command(session, name, ""))).await
 }
 
 async fn hard_arguments(cx: &Cx) -> Checked {
@@ -196,5 +213,5 @@ pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Ch
 
 /// The first command.
 fn first(cx: &Cx) -> Result<&str, Stop> {
-    Ok(&commands(cx)?[0])
+    Ok(commands(cx)?[0])
 }
