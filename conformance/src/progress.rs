@@ -17,6 +17,8 @@ use zot_conform::Progress;
 /// Delay before the line is shown.
 const QUIET: Duration = Duration::from_millis(300);
 const BEAT: Duration = Duration::from_millis(100);
+/// Maximum length of what is waited for. A line that wraps cannot be erased.
+const SHOWN_CHARS: usize = 50;
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// The progress line and the thread that draws it.
@@ -102,7 +104,8 @@ fn line(state: &RunProgress, beat: usize) -> String {
         let seconds = check.since.elapsed().as_secs();
         let separator = if id.is_empty() { "" } else { " · " };
         let what = check.waits_for.as_deref().map_or_else(String::new, |what| {
-            format!("waiting for {}", zot_conform::visible(what))
+            let what: String = what.chars().take(SHOWN_CHARS).collect();
+            format!("waiting for {}", zot_conform::visible(&what))
         });
         let space = if id.is_empty() || what.is_empty() {
             ""

@@ -1,9 +1,14 @@
 //! CMD: slash commands.
 
+use std::time::{Duration, Instant};
+
 use serde_json::Value;
 use zot_protocol::{Action, FromExtension};
 
-use super::{Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, ids, invalid};
+use super::{
+    Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, ids, invalid,
+    patience::Faults,
+};
 use crate::{
     session::{History, ReceivedLine, Session},
     surface::text,
@@ -133,10 +138,14 @@ fn commands(cx: &Cx) -> Result<Vec<&String>, Stop> {
 }
 
 async fn one_response(cx: &Cx) -> Checked {
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     let mut session = cx.open().await?;
     for name in commands(cx)? {
+        if faults.skip(cx, "command_invoked", name) {
+            continue;
+        }
         let request = cx.command(&mut session, name, "");
+        let since = Instant::now();
         match cx.ask(&mut session, &request).await {
             Ok(received) => {
                 // The panel may also come in a separate `open_panel` frame.
@@ -149,32 +158,34 @@ async fn one_response(cx: &Cx) -> Checked {
                 }
             }
             Err(fault) => {
-                faults.push(fault);
+                faults.push(fault, since);
                 session = cx.open().await?;
             }
         }
     }
     // Wait for a second response, which would break another rule.
-    session
-        .listen(cx.scaled(std::time::Duration::from_millis(100)))
-        .await;
-    broken(faults)
+    session.listen(cx.scaled(Duration::from_millis(100))).await;
+    faults.into_checked()
 }
 
 async fn args_omitted(cx: &Cx) -> Checked {
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     let mut session = cx.open().await?;
     for name in commands(cx)? {
+        if faults.skip(cx, "command_invoked", name) {
+            continue;
+        }
         let mut request = cx.command(&mut session, name, "");
         if let Value::Object(frame) = &mut request.frame {
             frame.shift_remove("args");
         }
+        let since = Instant::now();
         if let Err(fault) = cx.ask(&mut session, &request).await {
-            faults.push(fault);
+            faults.push(fault, since);
             session = cx.open().await?;
         }
     }
-    broken(faults)
+    faults.into_checked()
 }
 
 async fn ids_verbatim(cx: &Cx) -> Checked {

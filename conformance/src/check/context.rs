@@ -135,7 +135,8 @@ impl Request {
     }
 }
 
-fn subject(kind: &str, name: &str) -> String {
+/// What a request asks for.
+pub(super) fn subject(kind: &str, name: &str) -> String {
     format!("{kind} {name}")
 }
 

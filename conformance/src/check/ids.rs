@@ -19,7 +19,11 @@ pub(super) async fn verbatim(
     for id in [UUID, DIGITS, LONG] {
         let request = make(&mut session)?.with("id", json!(id));
         if let Err(fault) = cx.ask(&mut session, &request).await {
+            let gave_up = fault.is_open;
             faults.push(fault.prefixed(format_args!("id `{id}`")));
+            if gave_up {
+                break;
+            }
             session = cx.open().await?;
         }
     }

@@ -5,7 +5,9 @@ use std::time::{Duration, Instant};
 use serde_json::Value;
 use zot_protocol::{EventInterceptResponse, FromExtension};
 
-use super::{Check, Checked, Cx, PASS, Profile, Run, Stop, broken, ids, invalid_frame};
+use super::{
+    Check, Checked, Cx, PASS, Profile, Run, Stop, broken, ids, invalid_frame, patience::Faults,
+};
 use crate::{
     diagnose::shown,
     samples,
@@ -182,22 +184,26 @@ fn intercepts(cx: &Cx) -> Result<Vec<&str>, Stop> {
 }
 
 async fn one_response(cx: &Cx) -> Checked {
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     let events = intercepts(cx)?;
     let mut session = cx.open().await?;
     for event in events {
+        if faults.skip(cx, "event_intercept", event) {
+            continue;
+        }
         // One call that a guard allows, and one that a guard may block or rewrite.
         for text in ["ls", "rm -rf / # password=hunter2 AKIAIOSFODNN7EXAMPLE"] {
             let request = cx.intercept(&mut session, event, text);
+            let since = Instant::now();
             if let Err(fault) = cx.ask(&mut session, &request).await {
-                faults.push(fault);
+                faults.push(fault, since);
                 session = cx.open().await?;
                 break;
             }
         }
     }
     session.listen(cx.scaled(Duration::from_millis(100))).await;
-    broken(faults)
+    faults.into_checked()
 }
 
 async fn every_tool(cx: &Cx) -> Checked {

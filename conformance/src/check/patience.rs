@@ -1,9 +1,12 @@
 //! How long a check waits for a reply. A host waits a minute; an author should learn within seconds
 //! that nothing comes.
 
-use std::{sync::Arc, time::Duration};
+use std::{
+    sync::Arc,
+    time::{Duration, Instant},
+};
 
-use super::{Cx, Fault, Request};
+use super::{Checked, Cx, Fault, Request, broken, context::subject};
 use crate::{
     await_reply::{Missing, await_reply},
     diagnose::{self, shown},
@@ -19,6 +22,51 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
 const DOUBT: Duration = Duration::from_secs(1);
 /// How long the second process may take to answer while its stdin is open.
 const PROMPT: Duration = Duration::from_millis(200);
+
+/// After this many requests that were not answered, the others are skipped.
+const MANY: usize = 2;
+/// A fault that took this long was not a crash.
+const SLOW: Duration = Duration::from_secs(2);
+
+/// The faults of requests for different tools, commands or events. Each missing reply costs seconds,
+/// so a check gives up after a few.
+#[derive(Default)]
+pub(super) struct Faults {
+    all: Vec<Fault>,
+    slow: usize,
+    skipped: Vec<String>,
+}
+
+impl Faults {
+    /// Whether to skip a request of this type for `name`. Other checks then skip it too.
+    pub(super) fn skip(&mut self, cx: &Cx, kind: &str, name: &str) -> bool {
+        let skips = self.slow >= MANY;
+        if skips {
+            cx.plan.known.silent.lock().insert(subject(kind, name));
+            self.skipped.push(format!("`{name}`"));
+        }
+        skips
+    }
+
+    /// Adds the fault of a request that was sent at `asked`.
+    pub(super) fn push(&mut self, fault: Fault, asked: Instant) {
+        self.slow += usize::from(asked.elapsed() > SLOW);
+        self.all.push(fault);
+    }
+
+    pub(super) fn is_empty(&self) -> bool {
+        self.all.is_empty()
+    }
+
+    /// Passes if there are no faults.
+    pub(super) fn into_checked(mut self) -> Checked {
+        if let Some(last) = self.all.last_mut().filter(|_| !self.skipped.is_empty()) {
+            let skipped = self.skipped.join(", ");
+            last.finding.what += &format!(" (skipped after this: {skipped})");
+        }
+        broken(self.all)
+    }
+}
 
 impl Cx {
     /// Waits for the reply to a request that has been sent.

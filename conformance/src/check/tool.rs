@@ -1,6 +1,6 @@
 //! TOL: tools.
 
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
@@ -8,7 +8,8 @@ use zot_protocol::{Content, FromExtension, Object, validate::Refusal};
 
 use super::{
     Check, Checked, Cx, Fault, PASS, PATIENCE, Profile, Run, Stop, broken,
-    context::unreachable_tool, does_not_validate, ids, invalid, registration::SCHEMAS,
+    context::unreachable_tool, does_not_validate, ids, invalid, patience::Faults,
+    registration::SCHEMAS,
 };
 use crate::{
     arguments::{Arguments, GeneratedArgs},
@@ -18,8 +19,6 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// After this many tools without a result, the others are not called: each costs a full timeout.
-const MANY_FAULTS: usize = 3;
 /// The number of random argument sets.
 const RANDOM: usize = 10;
 
@@ -279,14 +278,12 @@ async fn one_result(cx: &Cx) -> Checked {
     if let Some(why) = no_tools(cx.surface()) {
         return Err(Stop::not_applicable(why));
     }
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     let mut unreached = None;
     let (mut called, mut refused) = (false, false);
     let mut session = cx.open().await?;
-    let mut skipped = Vec::new();
     for tool in cx.surface().callable() {
-        if faults.len() == MANY_FAULTS {
-            skipped.push(format!("`{}`", tool.name));
+        if faults.skip(cx, "tool_call", &tool.name) {
             continue;
         }
         let args = match tool.minimal() {
@@ -303,28 +300,24 @@ async fn one_result(cx: &Cx) -> Checked {
         };
         called = true;
         let request = cx.call_with(&mut session, &tool.name, &args);
-        let asked = session.elapsed();
+        let (asked, since) = (session.elapsed(), Instant::now());
         match cx.ask(&mut session, &request).await {
             Ok(received) => {
                 let mut latency = cx.plan.known.latency.lock();
                 latency.insert(tool.name.clone(), received.at.saturating_sub(asked));
             }
             Err(fault) => {
-                faults.push(fault);
+                faults.push(fault, since);
                 session = cx.open().await?;
             }
         }
     }
     session.listen(cx.scaled(Duration::from_millis(100))).await;
-    if let Some(fault) = faults.last_mut().filter(|_| !skipped.is_empty()) {
-        let what = &mut fault.finding.what;
-        *what = format!("{what} (not called after this: {})", skipped.join(", "));
-    }
     match unreached {
         Some(stop) if faults.is_empty() => Err(stop),
         None if refused && !called => Err(Stop::BlockedBy(SCHEMAS)),
-        _ if !faults.is_empty() => broken(faults),
-        _ => Ok(slow_tools(cx)),
+        _ if faults.is_empty() => Ok(slow_tools(cx)),
+        _ => faults.into_checked(),
     }
 }
 

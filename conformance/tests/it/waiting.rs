@@ -3,6 +3,7 @@
 
 use std::{
     fs,
+    process::Command,
     time::{Duration, Instant},
 };
 
@@ -216,4 +217,42 @@ fn one_silent_tool_does_not_block_the_others() {
         "{text}"
     );
     assert!(!text.contains("blocked by"), "{text}");
+}
+
+#[test]
+fn two_silent_tools_are_enough_to_give_up() {
+    let Some(_) = python() else { return };
+    let tools = "for name in [\"look\", \"b\", \"c\", \"d\", \"e\"]:\n    emit({\"type\": \"register_tool\", \"name\": name, \"schema\": {\"type\": \"object\"}})";
+    let many = script("None", "pass")
+        .replace(" and frame[\"name\"] == \"look\"", "")
+        .replace("emit({\"type\": \"register_tool\", \"name\": \"look\", \"schema\": {\"type\": \"object\"}})", tools);
+    let extension = Extension::python("waits", &many);
+    let (code, text) = code_and_text(&extension.conform(&[]));
+    assert_eq!(code, Some(1), "{text}");
+    let text = text.replace("\n  ", " ");
+    assert!(
+        text.contains("(skipped after this: `c`, `d`, `e`)"),
+        "{text}"
+    );
+    assert_eq!(calls(&extension), 4, "{text}");
+}
+
+#[test]
+fn the_progress_line_says_what_a_check_waits_for() {
+    let Some(python) = python() else { return };
+    let extension = Extension::python("waits", &script("None", "pass"));
+    let screen = Command::new(python)
+        .arg(concat!(
+            env!("CARGO_MANIFEST_DIR"),
+            "/tests/fixtures/type_lines.py"
+        ))
+        .arg("")
+        .arg(env!("CARGO_BIN_EXE_zot-conform"))
+        .arg(extension.dir())
+        .args(["--only", "TOL-01"])
+        .output()
+        .expect("python starts");
+    let screen = String::from_utf8(screen.stdout).expect("valid UTF-8");
+    let line = "TOL-01 waiting for `tool_result` for a call to `look` ";
+    assert!(screen.contains(line), "{screen:?}");
 }
