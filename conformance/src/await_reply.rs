@@ -70,7 +70,7 @@ fn is_attempt(line: &ReceivedLine, id: &str, reply: &Reply) -> bool {
     line.is(reply.kind)
         || line.id() == Some(id)
         || line.spread().is_some_and(|(_, kind)| kind == reply.kind)
-        || line.is_too_long()
+        // This includes lines that are too long, whose beginning is known.
         || (line.value.is_null() && line.shown.contains(id))
 }
 

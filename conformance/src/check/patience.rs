@@ -18,6 +18,9 @@ use crate::{
 /// How long to wait for a request that was never answered before, unless the manifest or the user
 /// gives another time.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
+/// How long to wait for a request that was answered before. It may have to wait for the work that a
+/// check caused, such as a burst of events.
+const RECOVERY: Duration = Duration::from_secs(30);
 /// Silence after which we look for a reason.
 const DOUBT: Duration = Duration::from_secs(1);
 /// How long the second process may take to answer while its stdin is open.
@@ -101,22 +104,20 @@ impl Cx {
     ) -> Result<ReceivedLine, Missing> {
         let asked = session.elapsed();
         let doubt = self.scaled(DOUBT);
-        let mut within = request.patience;
+        let mut within = self.patience(request);
         if within > doubt && !self.was_answered(request) {
             match await_reply(session, &request.frame, &request.reply, doubt).await {
                 Err(Missing::Wait(WaitError::Deadline(_))) => {}
                 other => return other,
             }
             self.progress.waiting(self.id, &request.reply.words);
-            if session.last_progress(request.id()).is_none()
-                && let Some(finding) = self.buffers(session, request, asked).await
-            {
+            if let Some(finding) = self.buffers(session, request, asked).await {
                 return Err(Missing::Mistaken(Box::new(finding)));
             }
             within = within.saturating_sub(session.elapsed().saturating_sub(asked));
         }
         // `tool_progress` restarts the timeout, but a tool must not keep us forever.
-        let most = asked + request.limit.max(request.patience);
+        let most = asked + request.limit + doubt;
         loop {
             match await_reply(session, &request.frame, &request.reply, within).await {
                 Err(Missing::Wait(WaitError::Deadline(_))) => {}
@@ -181,6 +182,14 @@ impl Cx {
         }
     }
 
+    fn patience(&self, request: &Request) -> Duration {
+        if self.was_answered(request) {
+            let recovery = self.scaled(RECOVERY).min(request.limit);
+            return request.patience.max(recovery);
+        }
+        request.patience
+    }
+
     fn was_answered(&self, request: &Request) -> bool {
         self.plan.known.answered.lock().contains(&request.hash())
     }
@@ -191,16 +200,12 @@ impl Cx {
         let words = &request.reply.words;
         let limit = shown(request.limit);
         let what = match session.last_progress(request.id()) {
-            _ if self.was_answered(request) => format!(
-                "no {words} within {}, although the same request was answered before",
-                shown(request.patience)
-            ),
             Some(_) => format!(
                 "no {words} within {limit}, although `tool_progress` came; the host waits 10 minutes in total"
             ),
             None => format!(
                 "no {words} within {}; the host waits {limit}",
-                shown(request.patience)
+                shown(self.patience(request))
             ),
         };
         let mut finding = Finding::new(what).hint(advice(request));
@@ -208,7 +213,7 @@ impl Cx {
         finding.input = (input.len() <= SHOWN_BYTES).then_some(input);
         let finding = diagnose::with_stderr(finding, session).await;
         let mut fault = Fault::in_session(finding, session);
-        fault.is_open = !self.was_answered(request);
+        fault.is_open = true;
         fault
     }
 }
