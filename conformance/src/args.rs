@@ -178,6 +178,12 @@ pub(crate) struct Run {
     /// The seed for random arguments
     #[arg(long, default_value_t = 0)]
     pub(crate) seed: u64,
+    /// How long to wait for a reply, in seconds [default: the manifest's timeout, or 4]
+    ///
+    /// A host waits 60 seconds for a tool or a command. If no reply comes within S seconds, the check
+    /// is `not exercised`.
+    #[arg(long, value_name = "S")]
+    pub(crate) reply_timeout: Option<f64>,
     /// The number of checks to run in parallel
     #[arg(long, value_name = "N")]
     pub(crate) jobs: Option<usize>,

@@ -130,6 +130,20 @@ impl Arguments {
         }
     }
 
+    /// Returns the smallest arguments with this text in every string that allows it.
+    pub(crate) fn with_text(&self, text: &str) -> Object {
+        let mut args = self.minimal().unwrap_or_default();
+        let properties = self.schema.get("properties").and_then(Value::as_object);
+        for key in properties.into_iter().flatten().map(|(key, _)| key) {
+            let mut with = args.clone();
+            with.insert(key.clone(), text.into());
+            if self.is_valid(&with) {
+                args = with;
+            }
+        }
+        args
+    }
+
     /// Returns the schema's own examples: for the whole schema, and for each part, inserted into
     /// the smallest arguments. Invalid examples are included and marked as invalid.
     pub(crate) fn examples(&self) -> Vec<GeneratedArgs> {

@@ -7,12 +7,15 @@ mod command;
 mod context;
 mod event;
 mod handshake;
+mod ids;
 mod intercept;
 mod lifecycle;
 mod manifest;
 mod panel;
+mod patience;
 mod registration;
 mod robustness;
+mod spelling;
 mod tool;
 
 use std::{collections::HashSet, fmt::Display, pin::Pin};
@@ -32,6 +35,7 @@ use crate::{
 
 pub(crate) use context::{Cx, Known, Plan, Request, until_ready};
 pub(crate) use handshake::HELLO;
+pub(crate) use patience::PATIENCE;
 
 /// How thorough a run is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, ValueEnum)]
@@ -142,7 +146,7 @@ pub(crate) type Checked = Result<Vec<Finding>, Stop>;
 /// Why a check did not pass.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The rule is broken.
+    /// The rule is broken, unless all these faults are open.
     Broken(Vec<Fault>),
     /// Only the SHOULD part of the rule is broken.
     Weak(Vec<Fault>),
@@ -163,6 +167,9 @@ pub(crate) struct Fault {
     /// The host's frames after the handshake, up to the one that failed. Empty if the frames are
     /// not the cause.
     pub(crate) case: Vec<serde_json::Value>,
+    /// Whether the harness gave up although a host would have waited longer, so that the rule may
+    /// still hold.
+    pub(crate) is_open: bool,
 }
 
 impl From<Finding> for Fault {
@@ -170,6 +177,7 @@ impl From<Finding> for Fault {
         Self {
             finding,
             case: Vec::new(),
+            is_open: false,
         }
     }
 }
@@ -180,6 +188,7 @@ impl Fault {
         Self {
             finding,
             case: session.sent().to_vec(),
+            is_open: false,
         }
     }
 
@@ -292,6 +301,7 @@ pub fn catalogue() -> impl Iterator<Item = &'static Check> {
         intercept::CHECKS,
         panel::CHECKS,
         robustness::CHECKS,
+        spelling::CHECKS,
         lifecycle::CHECKS,
     ]
     .into_iter()

@@ -16,6 +16,7 @@ use std::process::ExitCode;
 
 use zot_conform::Ask;
 
+pub(crate) use self::interrupt::Interrupted;
 use self::interrupt::block_on;
 use crate::args::{Args, Command};
 

@@ -9,7 +9,7 @@ use crate::{
 };
 
 /// How long to wait for buffered output after stdin is closed.
-const FLUSH_TIMEOUT: Duration = Duration::from_millis(1500);
+pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_millis(1500);
 /// How many lines of stderr are shown.
 const STDERR_LINES: usize = 20;
 
@@ -48,10 +48,7 @@ pub(crate) async fn missing_reply(
                 .find(before, session.scaled(FLUSH_TIMEOUT), &came)
                 .await;
             if late.is_ok() {
-                Finding::new(format!(
-                    "{what} came only after stdin was closed: stdout is block-buffered"
-                ))
-                .hint(flush(target.language()))
+                buffered(what, target.language())
             } else {
                 Finding::new(format!("no {what} within {}", shown(within)))
             }
@@ -84,6 +81,14 @@ pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> 
     }
     finding.stderr = Some(lines[from..].join("\n"));
     finding
+}
+
+/// The finding for output that comes only at the end of stdin.
+pub(crate) fn buffered(what: &str, language: &str) -> Finding {
+    Finding::new(format!(
+        "{what} came only after stdin was closed: stdout is block-buffered"
+    ))
+    .hint(flush(language))
 }
 
 /// How to flush stdout in a language.

@@ -5,6 +5,7 @@
 //! host's mistakes.
 
 mod arguments;
+mod await_reply;
 mod baseline;
 mod check;
 mod clean;

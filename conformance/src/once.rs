@@ -6,6 +6,7 @@ use serde_json::json;
 use zot_protocol::{FromHost, Object, limits, validate};
 
 use crate::{
+    await_reply::{Missing, await_reply},
     diagnose,
     reply::Reply,
     samples,
@@ -61,14 +62,21 @@ pub async fn once(
     let reply = Reply::to(&frame).expect("each of these frames is a request");
     let within = reply.limit(target).mul_f64(scale);
     let answered = match session.send(&frame).await {
-        Ok(()) => session.reply(reply.kind, &id, within).await.map(drop),
-        Err(wait_error) => Err(wait_error),
+        Ok(()) => await_reply(&mut session, &frame, &reply, within).await,
+        Err(wait_error) => Err(Missing::Wait(wait_error)),
     };
-    if let Err(wait_error) = answered {
-        let came = |received: &ReceivedLine| received.is(reply.kind) && received.id() == Some(&id);
-        let what = format!("`{}`", reply.kind);
-        let finding = diagnose::missing_reply(&mut session, target, wait_error, &what, came).await;
-        return Err(Box::new(finding));
+    match answered {
+        Ok(_) => {}
+        Err(Missing::Mistaken(finding)) => {
+            let finding = diagnose::with_stderr(*finding, &mut session).await;
+            return Err(Box::new(finding));
+        }
+        Err(Missing::Wait(error)) => {
+            let came = |received: &ReceivedLine| reply.is(received, &id);
+            let what = format!("`{}`", reply.kind);
+            let finding = diagnose::missing_reply(&mut session, target, error, &what, came).await;
+            return Err(Box::new(finding));
+        }
     }
     let _ = session.send(&json!({"type": "shutdown"})).await;
     session.close_stdin();

@@ -17,6 +17,8 @@ use zot_conform::Progress;
 /// Delay before the line is shown.
 const QUIET: Duration = Duration::from_millis(300);
 const BEAT: Duration = Duration::from_millis(100);
+/// Maximum length of what is waited for. A line that wraps cannot be erased.
+const SHOWN_CHARS: usize = 50;
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
 /// The progress line and the thread that draws it.
@@ -33,7 +35,23 @@ struct Reporter(Mutex<RunProgress>);
 struct RunProgress {
     all: usize,
     done: usize,
-    running: BTreeMap<String, Instant>,
+    running: BTreeMap<String, Running>,
+}
+
+/// A check that is running.
+struct Running {
+    since: Instant,
+    /// What it has been waiting for.
+    waits_for: Option<String>,
+}
+
+impl Default for Running {
+    fn default() -> Self {
+        Self {
+            since: Instant::now(),
+            waits_for: None,
+        }
+    }
 }
 
 impl ProgressLine {
@@ -47,9 +65,11 @@ impl ProgressLine {
         });
         (Self { over, thread }, reporter)
     }
+}
 
-    /// Removes the line.
-    pub(crate) fn end(mut self) {
+/// Removes the line, also if the run is interrupted.
+impl Drop for ProgressLine {
+    fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);
         if let Some(thread) = self.thread.take() {
             // A panic in the drawing thread must not prevent the report.
@@ -79,23 +99,43 @@ fn draw(reporter: &Reporter, over: &AtomicBool) {
 
 fn line(state: &RunProgress, beat: usize) -> String {
     let spinner = SPINNER[beat % SPINNER.len()];
-    if state.all == 0 {
-        return format!("{spinner} starting");
-    }
-    let longest = state.running.iter().min_by_key(|(_, since)| **since);
-    let waits = longest.map_or_else(String::new, |(id, since)| {
-        format!(" · {id} {:.0} s", since.elapsed().as_secs_f64())
+    let longest = state.running.iter().min_by_key(|(_, check)| check.since);
+    let waits = longest.map_or_else(String::new, |(id, check)| {
+        let seconds = check.since.elapsed().as_secs();
+        let separator = if id.is_empty() { "" } else { " · " };
+        let what = check.waits_for.as_deref().map_or_else(String::new, |what| {
+            let what: String = what.chars().take(SHOWN_CHARS).collect();
+            format!("waiting for {}", zot_conform::visible(&what))
+        });
+        let space = if id.is_empty() || what.is_empty() {
+            ""
+        } else {
+            " "
+        };
+        format!("{separator}{id}{space}{what} {seconds} s")
     });
+    if state.all == 0 {
+        return format!("{spinner} {waits}");
+    }
     format!("{spinner} {}/{}{waits}", state.done, state.all)
 }
 
 impl Progress for Reporter {
     fn add_total(&self, checks: usize) {
-        self.0.lock().all += checks;
+        let mut state = self.0.lock();
+        state.all += checks;
+        state.running.remove("");
     }
 
     fn started(&self, id: &str) {
-        self.0.lock().running.insert(id.to_owned(), Instant::now());
+        let mut state = self.0.lock();
+        state.running.insert(id.to_owned(), Running::default());
+    }
+
+    fn waiting(&self, id: &str, what: &str) {
+        let mut state = self.0.lock();
+        let check = state.running.entry(id.to_owned()).or_default();
+        check.waits_for = Some(what.to_owned());
     }
 
     fn finished(&self, id: &str) {

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use zot_protocol::limits;
 
-use crate::{surface::text, target::Target};
+use crate::{session::ReceivedLine, surface::text, target::Target};
 
 /// The reply to a request.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -42,6 +42,22 @@ impl Reply {
             _ => return None,
         };
         Some(Self { kind, words })
+    }
+
+    /// Whether a line is the reply to the request with this id.
+    pub(crate) fn is(&self, line: &ReceivedLine, id: &str) -> bool {
+        line.is(self.kind) && line.id() == Some(id)
+    }
+
+    /// Whether the manifest says how long a tool takes.
+    pub(crate) fn is_declared(&self, target: &Target) -> bool {
+        let timeouts = target.manifest.as_ref().and_then(|it| it.timeouts.as_ref());
+        self.kind == "tool_result" && timeouts.is_some_and(|it| it.tool_ms.is_some())
+    }
+
+    /// Whether a host waits for it for only a few seconds.
+    pub(crate) fn is_urgent(&self) -> bool {
+        self.kind == "event_intercept_response"
     }
 
     /// How long a host waits for it.

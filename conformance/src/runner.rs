@@ -45,6 +45,8 @@ pub struct Options {
     pub scale: f64,
     /// The timeout for `hello`; `None` uses the manifest's or the protocol's.
     pub startup: Option<Duration>,
+    /// How long to wait for a reply; `None` uses the manifest's timeout or a few seconds.
+    pub reply_timeout: Option<Duration>,
     /// The number of checks to run in parallel.
     pub jobs: usize,
     /// Which checks are reported.
@@ -67,6 +69,8 @@ pub trait Progress: Send + Sync {
     fn add_total(&self, checks: usize);
     /// A check has started.
     fn started(&self, id: &str);
+    /// A check has been waiting for this for a while. Before the first check, the id is empty.
+    fn waiting(&self, id: &str, what: &str);
     /// A check has finished.
     fn finished(&self, id: &str);
 }
@@ -96,6 +100,7 @@ pub async fn run(
     let sink = Sink::default();
     let (target, survey) = match target {
         Ok(target) => {
+            progress.waiting("", "`hello` and the registrations");
             let survey = survey(&target, &start, &sink).await;
             (Some(target), survey)
         }
@@ -117,6 +122,7 @@ pub async fn run(
             profile: options.profile,
             seed: options.seed,
             start: start.clone(),
+            reply_timeout: options.reply_timeout,
             store: options.store.clone(),
             known: Known::default(),
         });
@@ -209,7 +215,7 @@ async fn try_all(
             }
             let _slot = slots.acquire().await;
             progress.started(check.id);
-            let cx = Cx::new(plan, verdicts);
+            let cx = Cx::new(check.id, plan, Arc::clone(&progress), verdicts);
             let tried = trial(check, &cx).await;
             (check, tried, cx.sink)
         });
@@ -289,7 +295,7 @@ async fn trial(check: &'static Check, cx: &Cx) -> Tried {
         .expect("only checks that send requests are chosen");
     let mut checked = trial(cx).await;
     if let Err(Stop::Broken(faults) | Stop::Weak(faults)) = &mut checked
-        && !faults.is_empty()
+        && faults.first().is_some_and(|fault| !fault.is_open)
     {
         // Shrink only the first fault, because people read it first.
         let first = faults.remove(0);

@@ -1,9 +1,19 @@
 //! Sample host frames, one of each kind. Checks modify them.
 
 use serde_json::{Value, json};
-use zot_protocol::{EventName, InterceptName, Object, PROTOCOL_VERSION};
+use zot_protocol::{
+    BUILTIN_TOOLS, EventName, FromHost, InterceptName, Object, PROTOCOL_VERSION, validate,
+};
 
 use crate::{session::Session, target::Target};
+
+/// Characters that break naive readers and writers.
+pub(crate) const HARD_TEXT: &str =
+    "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
+/// A tool that no extension can know.
+const UNKNOWN_TOOL: &str = "zot_conform_tool";
+/// Enough for about 100 KB.
+const LONG_LINES: usize = 8_500;
 
 /// A `hello_ack` with every field.
 pub(crate) fn hello_ack(session: &Session, target: &Target) -> Value {
@@ -82,6 +92,70 @@ pub(crate) fn intercept(id: &str, name: &str, text: &str) -> Value {
     intercept_with(id, name, payload)
 }
 
+/// Interception requests that differ in what a guard looks at: every built-in tool and an unknown
+/// one, plain, long and non-ASCII text. They have no id.
+pub(crate) fn intercepts(name: &str) -> Vec<Value> {
+    let long = "a long line\n".repeat(LONG_LINES);
+    let mut frames = Vec::new();
+    for text in ["ls", HARD_TEXT, &long] {
+        let frame = intercept("", name, text);
+        if frame.get("tool_name").is_none() {
+            frames.push(frame);
+            continue;
+        }
+        for tool in BUILTIN_TOOLS.into_iter().chain([UNKNOWN_TOOL]) {
+            let mut frame = frame.clone();
+            frame["tool_name"] = tool.into();
+            frame["tool_args"] = tool_args(tool, text);
+            frame["caller"] = "another-extension".into();
+            frames.push(frame);
+        }
+    }
+    frames
+}
+
+/// Arguments for a built-in tool, with a text in them.
+fn tool_args(tool: &str, text: &str) -> Value {
+    match tool {
+        "read" => json!({"path": "README.md", "limit": 20}),
+        "write" => json!({"path": "notes/ü.txt", "content": text}),
+        "edit" => json!({"path": "notes.txt", "edits": [{"old_text": text, "new_text": ""}]}),
+        "bash" => json!({"command": text}),
+        "skill" => json!({"name": "write-zot-extension"}),
+        _ => json!({"query": {"text": text, "limits": [1, 2.5, null]}, "": true}),
+    }
+}
+
+/// Removes the fields of a request that the schema does not require.
+pub(crate) fn required_only(frame: Value) -> Value {
+    let keys: Vec<String> = frame
+        .as_object()
+        .into_iter()
+        .flatten()
+        .map(|(key, _)| key.clone())
+        .collect();
+    keys.into_iter().fold(frame, |frame, key| {
+        let mut less = frame.clone();
+        if let Value::Object(less) = &mut less {
+            less.shift_remove(&key);
+        }
+        // Without its `type` or `event`, any frame is one from a later version.
+        let is_kept = matches!(key.as_str(), "type" | "event" | "id");
+        if is_kept || validate::value::<FromHost>(&with_id(&less)).is_err() {
+            frame
+        } else {
+            less
+        }
+    })
+}
+
+/// A copy with an id, which a request needs to be valid.
+fn with_id(frame: &Value) -> Value {
+    let mut frame = frame.clone();
+    frame["id"] = "1".into();
+    frame
+}
+
 /// An interception request with these fields.
 pub(crate) fn intercept_with(id: &str, name: &str, fields: impl Into<Value>) -> Value {
     with_fields(
@@ -109,9 +183,16 @@ fn with_fields(mut frame: Value, fields: Value) -> Value {
 
 #[cfg(test)]
 mod tests {
-    use zot_protocol::{FromHost, validate};
-
     use super::*;
+
+    #[test]
+    fn optional_fields_are_removed() {
+        let least = |name| required_only(intercept("1", name, "ls"));
+        let user = json!({"type": "event_intercept", "id": "1", "event": "user_message"});
+        assert_eq!(least("user_message"), user);
+        assert_eq!(least("tool_call").get("tool_id"), None);
+        assert!(least("tool_call").get("tool_args").is_some());
+    }
 
     #[test]
     fn samples_are_valid_host_frames() {
@@ -122,6 +203,10 @@ mod tests {
         }
         for name in InterceptName::KNOWN {
             validate::value::<FromHost>(&intercept("1", name.as_str(), "ls")).unwrap();
+            for frame in intercepts(name.as_str()) {
+                validate::value::<FromHost>(&with_id(&frame)).unwrap();
+                validate::value::<FromHost>(&with_id(&required_only(frame))).unwrap();
+            }
         }
         validate::value::<FromHost>(&tool_call("1", "x", &Object::new())).unwrap();
         validate::value::<FromHost>(&command("1", "x", "")).unwrap();

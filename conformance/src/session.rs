@@ -20,13 +20,16 @@ use tokio::{
     time::{sleep_until, timeout},
 };
 use zot_process::{Exit, Process, SpawnError, Spawner};
-use zot_protocol::{FromHost, validate};
+use zot_protocol::{
+    FromHost,
+    validate::{self, SpreadJson},
+};
 
 pub(crate) use history::History;
 pub(crate) use history::{Panel, REPLIES};
 pub(crate) use received_line::ReceivedLine;
 
-use self::pipes::{Arrival, Reader, Stderr};
+use self::pipes::{Arrival, RawLine, Reader, Stderr};
 use crate::{
     check,
     exchange::{Action, Entry, Exchange, Party, SHOWN_BYTES},
@@ -133,7 +136,11 @@ pub(crate) struct Session {
     sent: Vec<Value>,
     received: Vec<ReceivedLine>,
     history: History,
+    spread: SpreadJson,
     violations: Vec<Violation>,
+    /// Violations of lines that may be part of a frame that is spread over several lines. If so,
+    /// one violation replaces them.
+    held: Vec<Violation>,
     exchange: Exchange,
     minted: u64,
     scale: f64,
@@ -192,7 +199,9 @@ impl Session {
             sent: Vec::new(),
             received: Vec::new(),
             history: History::default(),
+            spread: SpreadJson::default(),
             violations: Vec::new(),
+            held: Vec::new(),
             exchange: Exchange::default(),
             minted: 0,
             scale: how.scale,
@@ -249,7 +258,7 @@ impl Session {
 
     /// Sends a frame without validating it.
     pub(crate) async fn send_as_is(&mut self, frame: &Value) -> Result<(), WaitError> {
-        self.history.sent(frame);
+        self.announce(frame);
         let mut line = frame.to_string();
         if self.sent.len() < SENT && line.len() < SENT_BYTES {
             self.sent.push(frame.clone());
@@ -271,7 +280,17 @@ impl Session {
 
     /// Records a frame that is about to be sent as bytes.
     pub(crate) fn announce(&mut self, frame: &Value) {
-        self.history.sent(frame);
+        self.history.sent(frame, self.received.len());
+    }
+
+    /// The number of lines that had been received when the request with this id was sent.
+    pub(crate) fn asked_at(&self, id: &str) -> usize {
+        self.history.request(id).map_or(0, |asked| asked.from)
+    }
+
+    /// Reports whether a request with this id was sent.
+    pub(crate) fn has_asked(&self, id: &str) -> bool {
+        self.history.request(id).is_some()
     }
 
     /// Sends raw bytes.
@@ -340,6 +359,13 @@ impl Session {
         let wanted = |received: &ReceivedLine| received.is(kind) && received.id() == Some(id);
         let at = self.find(0, within, wanted).await?;
         Ok(self.received[at].clone())
+    }
+
+    /// When the last `tool_progress` for the call with this id arrived.
+    pub(crate) fn last_progress(&self, id: &str) -> Option<Duration> {
+        let is_progress = |line: &&ReceivedLine| line.is("tool_progress") && line.id() == Some(id);
+        let since = &self.received[self.asked_at(id)..];
+        since.iter().rev().find(is_progress).map(|line| line.at)
     }
 
     /// Reads lines for a while.
@@ -420,6 +446,7 @@ impl Session {
     /// Closes stdin.
     pub(crate) fn close_stdin(&mut self) {
         if self.stdin.take().is_some() {
+            self.history.must_exit = true;
             self.remember(Party::Host, Action::Note("closed stdin".to_owned()));
         }
     }
@@ -427,6 +454,7 @@ impl Session {
     /// Sends a signal to the process.
     pub(crate) fn signal(&mut self, signal: rustix::process::Signal, name: &str) {
         self.remember(Party::Host, Action::Note(name.to_owned()));
+        self.history.must_exit = true;
         #[cfg(target_os = "linux")]
         if let Some(handle) = &self.handle {
             // The process may have exited already.
@@ -463,9 +491,22 @@ impl Session {
 
     /// Stores a line. Returns it if it is a `call_tool` that must be answered.
     fn take_in(&mut self, Arrival { at, line }: Arrival) -> Option<Value> {
-        let received = ReceivedLine::new(at, line);
+        let whole = match &line {
+            RawLine::Whole(bytes) => self.spread.push(bytes),
+            RawLine::TooLong { .. } => None,
+        };
+        let mut received = ReceivedLine::new(at, line);
+        if whole.is_some() {
+            self.held.clear();
+        }
+        received.hints.extend(whole);
         let broken = check::violations(&received, &self.history);
-        self.violations.extend(broken);
+        if self.spread.is_open() && received.value.is_null() {
+            self.held.extend(broken);
+        } else {
+            self.violations.append(&mut self.held);
+            self.violations.extend(broken);
+        }
         self.history.record_received(&received);
         let entry = Action::Line(received.shown.clone(), received.bytes);
         self.remember_at(at, Party::Extension, entry);
@@ -521,6 +562,7 @@ impl Drop for Session {
         let mut collected = self.sink.lock();
         collected.exchanges.push(std::mem::take(&mut self.exchange));
         collected.violations.append(&mut self.violations);
+        collected.violations.append(&mut self.held);
         for received in &self.received {
             collected.seen.extend(received.contents());
         }

@@ -20,6 +20,7 @@ pub(crate) fn options(run: &args::Run) -> anyhow::Result<Options> {
         seed: run.seed,
         scale,
         startup,
+        reply_timeout: seconds("--reply-timeout", run.reply_timeout)?,
         jobs: run.jobs.unwrap_or(JOBS),
         selection: Selection {
             only: run.only.clone(),
@@ -44,16 +45,19 @@ pub(crate) fn timing(timing: &Timing) -> anyhow::Result<(f64, Option<Duration>)>
         scale.is_finite() && (0.001..=1000.0).contains(&scale),
         "--timeout-scale must be between 0.001 and 1000, not {scale}"
     );
-    let startup = match timing.startup_timeout {
-        None => None,
-        Some(seconds) if seconds > 0.0 && seconds <= 3600.0 => {
-            Some(Duration::from_secs_f64(seconds))
-        }
-        Some(seconds) => {
-            bail!("--startup-timeout must be between 0 and 3600 seconds, not {seconds}")
-        }
-    };
+    let startup = seconds("--startup-timeout", timing.startup_timeout)?;
     Ok((scale, startup))
+}
+
+/// A time in seconds from the command line.
+fn seconds(flag: &str, given: Option<f64>) -> anyhow::Result<Option<Duration>> {
+    match given {
+        None => Ok(None),
+        Some(seconds) if seconds > 0.0 && seconds <= 3600.0 => {
+            Ok(Some(Duration::from_secs_f64(seconds)))
+        }
+        Some(seconds) => bail!("{flag} must be between 0 and 3600 seconds, not {seconds}"),
+    }
 }
 
 /// Whether to use colour on a stream.

@@ -35,7 +35,9 @@ enum FailureKind {
 /// Adds the smallest failing input and the command that reproduces it to the finding of a fault. A
 /// fault that is not about a missing reply, or that cannot be reproduced, stays unchanged.
 pub(crate) async fn shrink_fault(plan: &Plan, check: &str, fault: Fault) -> Finding {
-    let Fault { mut finding, case } = fault;
+    let Fault {
+        mut finding, case, ..
+    } = fault;
     let Some(case) = Case::of(plan, case) else {
         return finding;
     };

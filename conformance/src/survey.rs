@@ -6,7 +6,7 @@ use std::{
 };
 
 use serde_json::json;
-use zot_protocol::limits;
+use zot_protocol::{limits, validate::Hint};
 
 use crate::{
     check::{Checked, broken, until_ready},
@@ -48,6 +48,8 @@ pub(crate) struct Survey {
     pub(crate) problems: Vec<(Milestone, Finding)>,
     /// The name in the manifest; `None` for a bare command.
     pub(crate) manifest_name: Option<String>,
+    /// The unknown fields of the manifest.
+    pub(crate) manifest_hints: Vec<Hint>,
     pub(crate) surface: Surface,
     /// How long a host waits for the registrations.
     pub(crate) startup_limit: Duration,
@@ -101,6 +103,7 @@ pub(crate) async fn survey(target: &Target, how: &Start, sink: &Sink) -> Survey 
 pub(crate) async fn meet(target: &Target, how: &Start, sink: &Sink) -> (Survey, Option<Session>) {
     let mut survey = Survey {
         manifest_name: target.name().map(str::to_owned),
+        manifest_hints: target.manifest_hints.clone(),
         ..Survey::default()
     };
     let mut session = match Session::start(target, how, Arc::clone(sink)).await {
@@ -158,16 +161,32 @@ async fn hello(session: &mut Session, target: &Target, how: &Start) -> Result<()
     }
     let shown = &line.shown;
     if line.value.get("type").is_some() {
+        let misspelt = line.hints.iter().find(|hint| {
+            matches!(
+                hint,
+                Hint::UnknownType {
+                    nearest: Some("hello"),
+                    ..
+                }
+            )
+        });
+        let hint = misspelt.map(Hint::fix);
         let finding = Finding::new("the first frame is not `hello`")
             .frame(shown, Some("/type".to_owned()))
-            .hint("send `hello` before anything else; otherwise the host closes the connection");
+            .hint(hint.as_deref().unwrap_or(
+                "send `hello` before anything else; otherwise the host closes the connection",
+            ));
         return Err((false, finding));
     }
     let finding = Finding::new("the first line of stdout is not a frame")
         .frame(shown, None)
         .hint("write banners and progress to stderr; stdout is for frames only");
-    match wait_for(session, target, how, &hello).await {
-        Ok(_) => Err((true, finding)),
+    let spread = |line: &ReceivedLine| line.spread().is_some_and(|(_, kind)| kind == "hello");
+    match wait_for(session, target, how, &|line| hello(line) || spread(line)).await {
+        Ok(at) => match session.received()[at].spread() {
+            Some((hint, _)) => Err((false, Finding::new(hint.to_string()).hint(hint.fix()))),
+            None => Err((true, finding)),
+        },
         Err(more) => {
             let mut finding = finding;
             finding.what = format!("{}, and then {}", finding.what, more.what);
@@ -197,8 +216,8 @@ async fn wait_for(
     }
     let began = Instant::now();
     if let Some(why) = what_makes_it_speak(target, how).await {
-        // A slow start looks the same, so give the first process more time.
-        let patience = (began.elapsed() * 2).max(session.scaled(Duration::from_secs(1)));
+        // A slow start looks the same, so give the first process more time than the second needed.
+        let patience = began.elapsed().max(session.scaled(DOUBT / 2));
         let found = session.find(0, patience.min(limit), wanted).await;
         return found.map_err(|_| why);
     }
@@ -216,7 +235,7 @@ async fn wait_for(
 async fn what_makes_it_speak(target: &Target, how: &Start) -> Option<Finding> {
     let hello = |received: &ReceivedLine| received.is("hello");
     let mut session = Session::start(target, how, Sink::default()).await.ok()?;
-    let patience = session.scaled(DOUBT);
+    let patience = session.scaled(DOUBT / 2);
     let ack = samples::hello_ack(&session, target);
     let _ = session.send(&ack).await;
     if session.find(0, patience, hello).await.is_ok() {
@@ -224,8 +243,6 @@ async fn what_makes_it_speak(target: &Target, how: &Start) -> Option<Finding> {
         return Some(finding.hint("send `hello` before you read from stdin"));
     }
     session.close_stdin();
-    session.find(0, patience, hello).await.ok()?;
-    let finding =
-        Finding::new("`hello` came only after stdin was closed: stdout is block-buffered");
-    Some(finding.hint(diagnose::flush(target.language())))
+    session.find(0, session.scaled(DOUBT), hello).await.ok()?;
+    Some(diagnose::buffered("`hello`", target.language()))
 }

@@ -12,7 +12,7 @@ use serde_json::Value;
 use zot_process::Spec;
 use zot_protocol::{
     Manifest, limits,
-    validate::{self, Refusal},
+    validate::{self, Hint, Refusal},
 };
 
 use crate::{surface::text, survey::Milestone};
@@ -33,6 +33,8 @@ pub struct Target {
     pub dir: PathBuf,
     /// The manifest; `None` for a bare command.
     pub manifest: Option<Manifest>,
+    /// The unknown fields of the manifest.
+    pub manifest_hints: Vec<Hint>,
     program: PathBuf,
     args: Vec<String>,
 }
@@ -97,6 +99,7 @@ impl Target {
             program,
             args: manifest.args.clone(),
             manifest: Some(manifest),
+            manifest_hints: validate::manifest_hints(&bytes),
         })
     }
 
@@ -112,6 +115,7 @@ impl Target {
             program: exec::resolve(&dir, exec)?,
             args: args.to_vec(),
             manifest: None,
+            manifest_hints: Vec::new(),
             dir,
         })
     }

@@ -1,8 +1,14 @@
 //! CMD: slash commands.
 
-use serde_json::{Value, json};
+use std::time::{Duration, Instant};
 
-use super::{Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, invalid};
+use serde_json::Value;
+use zot_protocol::{Action, FromExtension};
+
+use super::{
+    Check, Checked, Cx, Profile, Run, Stop, broken, does_not_validate, ids, invalid,
+    patience::Faults,
+};
 use crate::{
     session::{History, ReceivedLine, Session},
     surface::text,
@@ -18,7 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "one response per invocation, with the same id",
-        does: "Invokes each registered command without arguments and waits up to 60 s for its `command_response`.",
+        does: "Invokes each registered command without arguments and waits for its `command_response`. After 4 s without one, the check is `not exercised`; with `--reply-timeout 60`, it waits as long as a host.",
         why: "The user is waiting for the command. Without a response they get an error after 60 s.",
         fix: "Answer every `command_invoked` with one `command_response` that has the same `id`; use `action: \"noop\"` if there is nothing to do.",
         needs: &[],
@@ -89,23 +95,57 @@ fn no_commands(surface: &crate::surface::Surface) -> Option<&'static str> {
 }
 
 fn valid_response(received: &ReceivedLine, before: &History) -> Option<Finding> {
-    let refusal = invalid(received, before, &["command_response"])?;
-    let is_panel = refusal.pointer.starts_with("/open_panel");
-    (!is_panel).then(|| does_not_validate(received, refusal))
+    if let Some(refusal) = invalid(received, before, &["command_response"]) {
+        let is_panel = refusal.pointer.starts_with("/open_panel");
+        return (!is_panel).then(|| does_not_validate(received, refusal));
+    }
+    lacks_field(received)
 }
 
-fn commands(cx: &Cx) -> Result<&[String], Stop> {
-    match no_commands(cx.surface()) {
-        Some(why) => Err(Stop::not_applicable(why)),
-        None => Ok(&cx.surface().commands),
+/// Returns a finding for an action without the field that it needs.
+fn lacks_field(received: &ReceivedLine) -> Option<Finding> {
+    let Ok(FromExtension::CommandResponse(response)) = &received.frame else {
+        return None;
+    };
+    let (action, field) = match response.action.as_ref()? {
+        Action::Prompt => ("prompt", &response.prompt),
+        Action::Insert => ("insert", &response.insert),
+        Action::Display => ("display", &response.display),
+        // The schema requires the field for `open_panel`.
+        _ => return None,
+    };
+    // A response with an error performs no action.
+    let fails = response.error.as_ref().is_some_and(|it| !it.is_empty());
+    if fails || field.is_some() {
+        return None;
     }
+    let what = format!("the action `{action}` without the field `{action}`");
+    let finding = Finding::new(what).frame(&received.shown, Some("/action".to_owned()));
+    let hint = format!("put the text into `{action}`, or use `action: \"noop\"`");
+    Some(finding.hint(hint))
+}
+
+/// The commands that answer.
+fn commands(cx: &Cx) -> Result<Vec<&String>, Stop> {
+    if let Some(why) = no_commands(cx.surface()) {
+        return Err(Stop::not_applicable(why));
+    }
+    let commands: Vec<_> = cx.commands().collect();
+    if commands.is_empty() {
+        return Err(Stop::BlockedBy(ANSWERS));
+    }
+    Ok(commands)
 }
 
 async fn one_response(cx: &Cx) -> Checked {
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     let mut session = cx.open().await?;
     for name in commands(cx)? {
+        if faults.skip(cx, "command_invoked", name) {
+            continue;
+        }
         let request = cx.command(&mut session, name, "");
+        let since = Instant::now();
         match cx.ask(&mut session, &request).await {
             Ok(received) => {
                 // The panel may also come in a separate `open_panel` frame.
@@ -118,51 +158,39 @@ async fn one_response(cx: &Cx) -> Checked {
                 }
             }
             Err(fault) => {
-                faults.push(fault);
+                faults.push(fault, since);
                 session = cx.open().await?;
             }
         }
     }
     // Wait for a second response, which would break another rule.
-    session
-        .listen(cx.scaled(std::time::Duration::from_millis(100)))
-        .await;
-    broken(faults)
+    session.listen(cx.scaled(Duration::from_millis(100))).await;
+    faults.into_checked()
 }
 
 async fn args_omitted(cx: &Cx) -> Checked {
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     let mut session = cx.open().await?;
     for name in commands(cx)? {
+        if faults.skip(cx, "command_invoked", name) {
+            continue;
+        }
         let mut request = cx.command(&mut session, name, "");
         if let Value::Object(frame) = &mut request.frame {
             frame.shift_remove("args");
         }
+        let since = Instant::now();
         if let Err(fault) = cx.ask(&mut session, &request).await {
-            faults.push(fault);
+            faults.push(fault, since);
             session = cx.open().await?;
         }
     }
-    broken(faults)
+    faults.into_checked()
 }
 
 async fn ids_verbatim(cx: &Cx) -> Checked {
     let name = first(cx)?;
-    let mut session = cx.open().await?;
-    let long = "aZ09_-".repeat(11)[..64].to_owned();
-    let mut faults = Vec::new();
-    for id in [
-        "6fa459ea-ee8a-3ca4-894e-db77e160355e",
-        "00123456789012345678",
-        &long,
-    ] {
-        let request = cx.command(&mut session, name, "").with("id", json!(id));
-        if let Err(fault) = cx.ask(&mut session, &request).await {
-            faults.push(fault.prefixed(format_args!("id `{id}`")));
-            session = cx.open().await?;
-        }
-    }
-    broken(faults)
+    ids::verbatim(cx, |session| Ok(cx.command(session, name, ""))).await
 }
 
 async fn hard_arguments(cx: &Cx) -> Checked {
@@ -196,5 +224,5 @@ pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Ch
 
 /// The first command.
 fn first(cx: &Cx) -> Result<&str, Stop> {
-    Ok(&commands(cx)?[0])
+    Ok(commands(cx)?[0])
 }

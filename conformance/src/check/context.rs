@@ -1,7 +1,8 @@
 //! The context of a check: processes, requests, and earlier results.
 
 use std::{
-    collections::HashMap,
+    collections::{HashMap, HashSet},
+    hash::{DefaultHasher, Hash, Hasher},
     sync::Arc,
     time::{Duration, Instant},
 };
@@ -16,9 +17,10 @@ use super::{Checked, Fault, PASS, Profile, Stop, command, intercept, lifecycle, 
 use crate::{
     diagnose,
     reply::Reply,
+    runner::Progress,
     samples,
     session::{Collected, ReceivedLine, Session, Sink, Start, WaitError},
-    surface::{Surface, Tool},
+    surface::{Surface, Tool, text},
     survey::Survey,
     target::Target,
     verdict::{Finding, Verdict},
@@ -37,10 +39,25 @@ pub(crate) struct Plan {
     pub(crate) profile: Profile,
     pub(crate) seed: u64,
     pub(crate) start: Start,
+    /// How long to wait for a reply; `None` uses the manifest's timeout or [`super::PATIENCE`].
+    pub(crate) reply_timeout: Option<Duration>,
     /// Where failures are saved.
     pub(crate) store: Option<std::path::PathBuf>,
     /// Facts recorded by earlier checks.
     pub(crate) known: Known,
+}
+
+impl Plan {
+    /// How long we wait for a reply, before scaling.
+    pub(crate) fn patience(&self, reply: &Reply) -> Duration {
+        let limit = reply.limit(&self.target);
+        if reply.is_urgent() {
+            return limit;
+        }
+        let declared = reply.is_declared(&self.target).then_some(limit);
+        let patience = self.reply_timeout.or(declared);
+        patience.unwrap_or(super::PATIENCE).min(limit)
+    }
 }
 
 /// Facts that checks record for later checks.
@@ -48,13 +65,22 @@ pub(crate) struct Plan {
 pub(crate) struct Known {
     /// How long each tool took to answer.
     pub(crate) latency: Mutex<HashMap<String, Duration>>,
+    /// The hashes of requests that were answered.
+    pub(super) answered: Mutex<HashSet<u64>>,
+    /// The subjects of requests that were answered, and of those that never were. The latter are
+    /// not sent again.
+    pub(super) answering: Mutex<HashSet<String>>,
+    pub(super) silent: Mutex<HashSet<String>>,
     /// The command that opens a panel.
     pub(crate) opens_panel: Mutex<Option<String>>,
 }
 
 /// The context of one check.
 pub(crate) struct Cx {
+    /// The id of the check.
+    pub(super) id: &'static str,
     pub(crate) plan: Arc<Plan>,
+    pub(super) progress: Arc<dyn Progress>,
     /// The verdicts of the checks that this one waited for.
     pub(crate) verdicts: HashMap<&'static str, Verdict>,
     pub(crate) sink: Sink,
@@ -64,19 +90,42 @@ pub(crate) struct Cx {
 #[derive(Debug, Clone)]
 pub(crate) struct Request {
     pub(crate) frame: Value,
-    reply: Reply,
-    within: Duration,
+    pub(super) reply: Reply,
+    /// How long a host waits for the reply.
+    pub(super) limit: Duration,
+    /// How long we wait for it.
+    pub(super) patience: Duration,
 }
 
 impl Request {
     pub(crate) fn id(&self) -> &str {
-        crate::surface::text(&self.frame, "id")
+        text(&self.frame, "id")
     }
 
     /// Sets the timeout for the reply.
     pub(crate) fn within(mut self, within: Duration) -> Self {
-        self.within = within;
+        (self.limit, self.patience) = (within, within);
         self
+    }
+
+    /// What is asked for: the type of the request and the name of the tool, command or event.
+    pub(super) fn subject(&self) -> String {
+        let name = match self.reply.kind {
+            "event_intercept_response" => text(&self.frame, "event"),
+            _ => text(&self.frame, "name"),
+        };
+        subject(text(&self.frame, "type"), name)
+    }
+
+    /// A hash of the request without its id and the fields that only confuse the extension.
+    pub(super) fn hash(&self) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        for (key, value) in self.frame.as_object().into_iter().flatten() {
+            if key != "id" && !key.starts_with("zot_conform") {
+                (key, value.to_string()).hash(&mut hasher);
+            }
+        }
+        hasher.finish()
     }
 
     /// Sets a field.
@@ -84,16 +133,24 @@ impl Request {
         self.frame[key] = value;
         self
     }
+}
 
-    fn is_reply(&self, received: &ReceivedLine) -> bool {
-        received.is(self.reply.kind) && received.id() == Some(self.id())
-    }
+/// What a request asks for.
+pub(super) fn subject(kind: &str, name: &str) -> String {
+    format!("{kind} {name}")
 }
 
 impl Cx {
-    pub(crate) fn new(plan: Arc<Plan>, verdicts: HashMap<&'static str, Verdict>) -> Self {
+    pub(crate) fn new(
+        id: &'static str,
+        plan: Arc<Plan>,
+        progress: Arc<dyn Progress>,
+        verdicts: HashMap<&'static str, Verdict>,
+    ) -> Self {
         Self {
+            id,
             plan,
+            progress,
             verdicts,
             sink: Arc::new(Mutex::new(Collected::default())),
         }
@@ -105,6 +162,22 @@ impl Cx {
 
     pub(crate) fn target(&self) -> &Target {
         &self.plan.target
+    }
+
+    /// The tools that can be called, except those that did not answer before.
+    pub(crate) fn callable(&self) -> impl Iterator<Item = &Tool> {
+        let answers = |tool: &&Tool| !self.is_silent("tool_call", &tool.name);
+        self.surface().callable().filter(answers)
+    }
+
+    /// The commands, except those that did not answer before.
+    pub(crate) fn commands(&self) -> impl Iterator<Item = &String> {
+        let answers = |name: &&String| !self.is_silent("command_invoked", name);
+        self.surface().commands.iter().filter(answers)
+    }
+
+    fn is_silent(&self, kind: &str, name: &str) -> bool {
+        self.plan.known.silent.lock().contains(&subject(kind, name))
     }
 
     /// Scales one of the harness's timeouts.
@@ -206,13 +279,27 @@ impl Cx {
         self.request(samples::intercept(&session.new_id(), event, text))
     }
 
+    /// An interception request with a new id.
+    pub(crate) fn intercept_as(&self, session: &mut Session, mut frame: Value) -> Request {
+        frame["id"] = session.new_id().into();
+        self.request(frame)
+    }
+
     fn request(&self, frame: Value) -> Request {
         let reply = Reply::to(&frame).expect("the frame is a request");
-        let within = self.scaled(reply.limit(self.target()));
+        let limit = self.scaled(reply.limit(self.target()));
+        let mut patience = self.scaled(self.plan.patience(&reply));
+        if reply.kind == "tool_result" {
+            // A tool that needs the network takes longer at times.
+            let known = self.plan.known.latency.lock();
+            let usual = known.get(text(&frame, "name")).copied().unwrap_or_default();
+            patience = patience.max(usual * 10).min(limit);
+        }
         Request {
             frame,
             reply,
-            within,
+            limit,
+            patience,
         }
     }
 
@@ -234,37 +321,25 @@ impl Cx {
         }
     }
 
-    /// Waits for the reply to a request that has been sent.
-    pub(crate) async fn answer(
-        &self,
-        session: &mut Session,
-        request: &Request,
-    ) -> Result<ReceivedLine, Fault> {
-        match session
-            .reply(request.reply.kind, request.id(), request.within)
-            .await
-        {
-            Ok(received) => Ok(received),
-            Err(wait_error) => Err(self.fault(session, request, wait_error).await),
-        }
-    }
-
-    async fn fault(
+    /// The fault for a request that will not be answered.
+    pub(super) async fn fault(
         &self,
         session: &mut Session,
         request: &Request,
         wait_error: WaitError,
     ) -> Fault {
-        let came = |received: &ReceivedLine| request.is_reply(received);
+        self.give_up(request);
+        let came = |received: &ReceivedLine| request.reply.is(received, request.id());
         let what = &request.reply.words;
         let finding = diagnose::missing_reply(session, self.target(), wait_error, what, came).await;
-        let finding = hint_at_id(session, request, finding);
         Fault::in_session(finding, session)
     }
 
-    /// Whether the check `id`, which this check waited for, passed. True if it was not run.
+    /// Whether the check `id`, which this check waited for, did not fail. If it was not exercised,
+    /// some requests may still be answered.
     pub(crate) fn works(&self, id: &str) -> bool {
-        self.verdicts.get(id).is_none_or(|it| *it == Verdict::Pass)
+        let verdict = self.verdicts.get(id);
+        verdict.is_none_or(|it| matches!(it, Verdict::Pass | Verdict::NotExercised))
     }
 
     /// A request that shows whether the extension still works: the one with the fewest side effects
@@ -281,14 +356,22 @@ impl Cx {
             }
             broken = broken.or(Some(intercept::ANSWERS));
         }
-        if let Some(tool) = self.by_latency().first() {
-            if self.works(tool::ANSWERS) {
+        if tool::has_tools(self.surface()) {
+            if let Some(tool) = self
+                .by_latency()
+                .first()
+                .filter(|_| self.works(tool::ANSWERS))
+            {
                 return self.call(session, tool).map(Some);
             }
             broken = broken.or(Some(tool::ANSWERS));
         }
-        if let Some(command) = self.surface().commands.first() {
-            if self.works(command::ANSWERS) {
+        if !self.surface().commands.is_empty() {
+            if let Some(command) = self
+                .commands()
+                .next()
+                .filter(|_| self.works(command::ANSWERS))
+            {
                 return Ok(Some(self.command(session, command, "")));
             }
             broken = broken.or(Some(command::ANSWERS));
@@ -311,7 +394,7 @@ impl Cx {
     /// The tools that can be called, fastest first.
     pub(crate) fn by_latency(&self) -> Vec<&Tool> {
         let known = self.plan.known.latency.lock();
-        let callable = self.surface().callable().filter(|it| it.minimal().is_ok());
+        let callable = self.callable().filter(|it| it.minimal().is_ok());
         let mut tools: Vec<&Tool> = callable.collect();
         tools.sort_by_key(|tool| known.get(&tool.name).copied().unwrap_or_default());
         tools
@@ -371,25 +454,6 @@ pub(super) fn with_stderr(mut finding: Finding, session: &Session) -> Finding {
     let stderr = session.stderr();
     finding.stderr = (!stderr.is_empty()).then_some(stderr);
     finding
-}
-
-/// If a reply with an unknown id arrived instead, adds a hint about the id.
-fn hint_at_id(session: &Session, request: &Request, finding: Finding) -> Finding {
-    if finding.hint.is_some() {
-        return finding;
-    }
-    let sent = session.sent();
-    let asked = |id: &str| sent.iter().any(|it| crate::surface::text(it, "id") == id);
-    let stray = session
-        .received()
-        .iter()
-        .rfind(|received| received.is(request.reply.kind) && !received.id().is_some_and(asked));
-    match stray {
-        Some(received) => finding
-            .hint("answer with exactly the `id` of the request")
-            .frame(&received.shown, Some("/id".to_owned())),
-        None => finding,
-    }
 }
 
 /// The result of a check that could not call a tool.

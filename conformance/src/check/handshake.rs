@@ -38,11 +38,11 @@ pub(super) const CHECKS: &[Check] = &[
     },
     Check {
         id: "HEL-03",
-        level: Level::Must,
+        level: Level::Should,
         profile: Profile::Quick,
         title: "`hello` has the same name as the manifest",
         does: "Compares the two names.",
-        why: "zot uses the manifest's name everywhere; a different name in `hello` makes logs confusing.",
+        why: "zot uses the manifest's name everywhere and ignores a different one in `hello`.",
         fix: "Use the same name in both places.",
         needs: &[],
         run: Run::Surveyed(same_name),

@@ -2,13 +2,17 @@
 
 use std::time::{Duration, Instant};
 
+use serde_json::Value;
 use zot_protocol::{EventInterceptResponse, FromExtension};
 
-use super::{Check, Checked, Cx, PASS, Profile, Run, Stop, broken, invalid_frame};
+use super::{
+    Check, Checked, Cx, PASS, Profile, Run, Stop, broken, ids, invalid_frame, patience::Faults,
+};
 use crate::{
     diagnose::shown,
+    samples,
     session::{History, ReceivedLine},
-    surface::Surface,
+    surface::{Surface, text},
     verdict::{Finding, Level},
 };
 
@@ -85,6 +89,39 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &["INT-01", "TOL-01"],
         run: Run::Tried(|cx| Box::pin(while_busy(cx))),
     },
+    Check {
+        id: "INT-07",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "answers for every tool, and for long and non-ASCII text",
+        does: "Asks each interceptor about every built-in tool, a tool it cannot know, emoji and escapes, and 100 KB of text.",
+        why: "A guard that fails on a call lets it through, unless its manifest says `block`.",
+        fix: "Do not assume that a tool has a `command`: look at `tool_name` first, and read arguments with a default.",
+        needs: &["INT-01"],
+        run: Run::Tried(|cx| Box::pin(every_tool(cx))),
+    },
+    Check {
+        id: "INT-08",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "ids are echoed verbatim",
+        does: "Sends three interception requests with different ids: a UUID, digits only, and 64 characters.",
+        why: "The host matches responses by id. If none matches, the guard has no effect.",
+        fix: "Treat the id as an opaque string; do not parse it.",
+        needs: &["INT-01"],
+        run: Run::Tried(|cx| Box::pin(ids_verbatim(cx))),
+    },
+    Check {
+        id: "INT-09",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "answers without optional fields",
+        does: "Sends an `event_intercept` with only its required fields for each intercepted event.",
+        why: "`tool_id`, `text` and others are not always present.",
+        fix: "Read optional fields with a default.",
+        needs: &["INT-01"],
+        run: Run::Tried(|cx| Box::pin(required_fields(cx))),
+    },
 ];
 
 fn no_intercepts(surface: &Surface) -> Option<&'static str> {
@@ -147,21 +184,61 @@ fn intercepts(cx: &Cx) -> Result<Vec<&str>, Stop> {
 }
 
 async fn one_response(cx: &Cx) -> Checked {
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     let events = intercepts(cx)?;
     let mut session = cx.open().await?;
     for event in events {
+        if faults.skip(cx, "event_intercept", event) {
+            continue;
+        }
         // One call that a guard allows, and one that a guard may block or rewrite.
         for text in ["ls", "rm -rf / # password=hunter2 AKIAIOSFODNN7EXAMPLE"] {
             let request = cx.intercept(&mut session, event, text);
+            let since = Instant::now();
             if let Err(fault) = cx.ask(&mut session, &request).await {
-                faults.push(fault);
+                faults.push(fault, since);
                 session = cx.open().await?;
                 break;
             }
         }
     }
     session.listen(cx.scaled(Duration::from_millis(100))).await;
+    faults.into_checked()
+}
+
+async fn every_tool(cx: &Cx) -> Checked {
+    let frames = |event: &str| samples::intercepts(event);
+    each_frame(cx, frames).await
+}
+
+async fn required_fields(cx: &Cx) -> Checked {
+    let frames = |event: &str| vec![samples::required_only(samples::intercept("", event, "ls"))];
+    each_frame(cx, frames).await
+}
+
+async fn ids_verbatim(cx: &Cx) -> Checked {
+    let event = intercepts(cx)?[0];
+    ids::verbatim(cx, |session| Ok(cx.intercept(session, event, "ls"))).await
+}
+
+/// Sends the frames for each event until one is not answered.
+async fn each_frame(cx: &Cx, frames: impl Fn(&str) -> Vec<Value>) -> Checked {
+    let mut faults = Vec::new();
+    let mut session = cx.open().await?;
+    for event in intercepts(cx)? {
+        for frame in frames(event) {
+            let tool = text(&frame, "tool_name").to_owned();
+            let request = cx.intercept_as(&mut session, frame);
+            if let Err(fault) = cx.ask(&mut session, &request).await {
+                faults.push(match tool.as_str() {
+                    "" => fault,
+                    tool => fault.prefixed(format_args!("asked about `{tool}`")),
+                });
+                session = cx.open().await?;
+                break;
+            }
+        }
+    }
     broken(faults)
 }
 

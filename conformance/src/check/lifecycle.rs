@@ -140,7 +140,14 @@ async fn acknowledged(cx: &Cx) -> Checked {
 async fn end_of_input(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     ended(cx, &mut session).await?;
-    PASS
+    Ok(needless_ack(&session))
+}
+
+/// Records a `shutdown_ack` without a `shutdown`.
+fn needless_ack(session: &Session) -> Vec<Finding> {
+    let acked = session.received().iter().any(|it| it.is("shutdown_ack"));
+    let note = "it sent `shutdown_ack`, which is only needed after `shutdown`";
+    acked.then(|| Finding::new(note)).into_iter().collect()
 }
 
 async fn ended(cx: &Cx, session: &mut Session) -> Result<Exit, Stop> {
@@ -193,7 +200,7 @@ async fn terminated(cx: &Cx) -> Checked {
     session.signal(Signal::TERM, "SIGTERM");
     let within = cx.scaled(limits::TERM_GRACE);
     match session.exit(within).await {
-        Some(_) => PASS,
+        Some(_) => Ok(needless_ack(&session)),
         None => {
             let what = format!("it is still running {} after SIGTERM", shown(within));
             Err(Finding::new(what).into())
@@ -207,22 +214,20 @@ async fn nothing_left(cx: &Cx) -> Checked {
         let reply = |it: &&ReceivedLine| it.is("tool_result") || it.is("command_response");
         session.received().iter().filter(reply).count()
     };
-    for tool in cx
-        .surface()
-        .callable()
-        .filter(|tool| tool.minimal().is_ok())
-    {
+    for tool in cx.callable().filter(|tool| tool.minimal().is_ok()) {
         let request = cx.call(&mut session, tool)?;
         if cx.ask(&mut session, &request).await.is_err() {
             return Err(Stop::BlockedBy(tool::ANSWERS));
         }
     }
-    for name in &cx.surface().commands {
+    for name in cx.commands() {
         let request = cx.command(&mut session, name, "");
         if cx.ask(&mut session, &request).await.is_err() {
             return Err(Stop::BlockedBy(command::ANSWERS));
         }
     }
+    // A second reply may come late, which would break another rule.
+    session.listen(cx.scaled(Duration::from_secs(1))).await;
     let used = replies(&session);
     cx.shut_down(&mut session).await?;
     // Give exiting children a moment.

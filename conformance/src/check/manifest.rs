@@ -1,5 +1,7 @@
 //! MAN: the manifest.
 
+use zot_protocol::validate::Hint;
+
 use super::{Check, Checked, Cx, Profile, Run, Stop, broken};
 use crate::{
     session::{ReceivedLine, Session},
@@ -67,7 +69,38 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &["TOL-01", "CMD-01", "INT-01"],
         run: Run::Tried(|cx| Box::pin(permissions_hold(cx))),
     },
+    Check {
+        id: "MAN-06",
+        level: Level::Should,
+        profile: Profile::Quick,
+        title: "no field of the manifest is misspelt",
+        does: "Compares unknown fields, at any depth, with the names in the manifest's schema.",
+        why: "A host ignores unknown fields. A misspelt `permissions` grants everything, and a misspelt field below it grants nothing.",
+        fix: "Use the name in the hint. `zot schema manifest` prints all of them.",
+        needs: &[],
+        run: Run::Surveyed(misspelt),
+    },
 ];
+
+fn misspelt(survey: &Survey) -> Option<Checked> {
+    survey.registered()?;
+    if survey.manifest_name.is_none() {
+        return Some(Err(Stop::not_applicable(NO_MANIFEST)));
+    }
+    let hints = survey.manifest_hints.iter();
+    let (mistakes, others): (Vec<&Hint>, Vec<_>) = hints.partition(|hint| hint.is_mistake());
+    let finding = |hint: &Hint| Finding::new(hint.to_string()).hint(hint.fix());
+    Some(if mistakes.is_empty() {
+        Ok(others.into_iter().map(finding).collect())
+    } else {
+        broken(
+            mistakes
+                .into_iter()
+                .map(|hint| finding(hint).into())
+                .collect(),
+        )
+    })
+}
 
 fn of_manifest(survey: &Survey, milestone: Milestone) -> Option<Checked> {
     let judged = survey.milestone(milestone)?;
@@ -108,13 +141,13 @@ async fn exercise(cx: &Cx, confined: bool) -> Result<Vec<(String, Option<Finding
     let mut session = restart(cx, confined).await?;
     let mut done = Vec::new();
     let mut requests = Vec::new();
-    for tool in cx.surface().callable().filter(|it| it.minimal().is_ok()) {
+    for tool in cx.callable().filter(|it| it.minimal().is_ok()) {
         requests.push((
             format!("tool `{}`", tool.name),
             cx.call(&mut session, tool)?,
         ));
     }
-    for name in &cx.surface().commands {
+    for name in cx.commands() {
         requests.push((format!("`/{name}`"), cx.command(&mut session, name, "")));
     }
     for event in cx.surface().known_intercepts() {

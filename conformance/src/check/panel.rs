@@ -18,14 +18,13 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "`notify` has a level and a message",
-        does: "Validates every `notify`.",
-        why: "A notification with an unknown level is not shown.",
+        does: "Validates every `notify` and looks for an empty or missing `message`.",
+        why: "A notification with an unknown level is not shown, and one without a message is an empty line.",
         fix: r#"{"type":"notify","level":"info","message":"…"}; levels: info, success, warn, error."#,
         needs: &[],
-        run: Run::Watched(
-            |received, before| invalid_frame(received, before, &["notify"]),
-            |_, seen| (!seen.any(&["notify"])).then_some("it sent no `notify`"),
-        ),
+        run: Run::Watched(valid_note, |_, seen| {
+            (!seen.any(&["notify"])).then_some("it sent no `notify`")
+        }),
     },
     Check {
         id: "PAN-01",
@@ -75,6 +74,20 @@ pub(super) const CHECKS: &[Check] = &[
         run: Run::Probed(|cx| Box::pin(unknown_panel(cx))),
     },
 ];
+
+fn valid_note(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    if let Some(finding) = invalid_frame(received, before, &["notify"]) {
+        return Some(finding);
+    }
+    let Ok(FromExtension::Notify(note)) = &received.frame else {
+        return None;
+    };
+    note.message.trim().is_empty().then(|| {
+        Finding::new("a `notify` without a `message`")
+            .frame(&received.shown, None)
+            .hint("put the line to show into `message`")
+    })
+}
 
 fn valid_panel(received: &ReceivedLine, before: &History) -> Option<Finding> {
     let types = [

@@ -13,16 +13,20 @@ use super::{
 };
 use crate::{
     diagnose,
+    samples::HARD_TEXT,
     session::{History, REPLIES, ReceivedLine, Session},
+    surface::Tool,
     verdict::{Finding, Level},
 };
 
-/// Characters that break naive readers and writers.
-const HARD: &str = "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
 /// More bytes than a one-page pipe can hold.
 const FILLS: usize = 6000;
 /// Maximum number of requests to send to fill the pipe. Limited because requests have side effects.
 const MANY: usize = 80;
+
+/// A tool this slow is called often only if the extension answers nothing else.
+const SLOW_TOOL: Duration = Duration::from_secs(1);
+const SLOW_CALLS: usize = 2;
 
 pub(super) const CHECKS: &[Check] = &[
     Check {
@@ -85,7 +89,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Safe,
         title: "answers emoji, U+2028 and escapes with valid UTF-8",
-        does: "Sends a request with emoji, line separators, quotes and control characters, and decodes the reply as UTF-8.",
+        does: "Sends emoji, line separators, quotes and control characters as the text of each interception, the string arguments of a tool and the arguments of a command, and decodes the replies as UTF-8.",
         why: "Frames are UTF-8, one per line. Splitting at U+2028 or writing in the locale's encoding corrupts them.",
         fix: "Split only at \\n, and write UTF-8 regardless of the locale (Python: sys.stdout.reconfigure(encoding=\"utf-8\")).",
         needs: &["ROB-02"],
@@ -169,6 +173,11 @@ fn is_utf8(received: &ReceivedLine, _: &History) -> Option<Finding> {
 /// Returns a finding for a line that is not a frame, or for an invalid frame of a type that no
 /// other check validates.
 fn is_frame(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    if before.hellos > 0
+        && let Some((hint, _)) = received.spread()
+    {
+        return Some(Finding::new(hint.to_string()).hint(hint.fix()));
+    }
     let refusal = refusal(received, before)?;
     let finding = match refusal.frame_type.as_deref() {
         None => Finding {
@@ -199,7 +208,8 @@ fn answers_once(received: &ReceivedLine, before: &History) -> Option<Finding> {
             .frame(&received.shown, Some("/id".to_owned()))
             .hint("answer each request once, with the request's `id`")
     };
-    if received.is("shutdown_ack") && !before.shutdown_sent {
+    // A signal handler may share its code with `shutdown`, which does no harm.
+    if received.is("shutdown_ack") && !before.shutdown_sent && !before.must_exit {
         let what = "`shutdown_ack` without a `shutdown`";
         return Some(Finding::new(what).frame(&received.shown, None));
     }
@@ -255,24 +265,30 @@ type Asks<'a> = Box<dyn Fn(&mut Session) -> Request + Send + 'a>;
 /// Creates `count` requests, cycling through all kinds that the extension answers.
 fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, Stop> {
     let mut kinds: Vec<Asks<'_>> = Vec::new();
+    let mut slow_tools = Vec::new();
     if cx.works(intercept::ANSWERS) {
         for event in cx.surface().known_intercepts() {
             kinds.push(Box::new(move |session| cx.intercept(session, event, "ls")));
         }
     }
     if cx.works(tool::ANSWERS) {
-        for tool in cx.surface().callable() {
-            if let Ok(args) = tool.minimal() {
-                kinds.push(Box::new(move |session| {
-                    cx.call_with(session, &tool.name, &args)
-                }));
-            }
+        let (quick, slow): (Vec<_>, Vec<_>) = cx
+            .callable()
+            .partition(|tool| cx.latency(tool) < cx.scaled(SLOW_TOOL));
+        slow_tools = slow;
+        for tool in quick {
+            kinds.extend(calls(cx, tool));
         }
     }
     if cx.works(command::ANSWERS) {
-        for name in &cx.surface().commands {
+        for name in cx.commands() {
             kinds.push(Box::new(move |session| cx.command(session, name, "")));
         }
+    }
+    let mut count = count;
+    if kinds.is_empty() {
+        kinds.extend(slow_tools.into_iter().filter_map(|tool| calls(cx, tool)));
+        count = count.min(SLOW_CALLS);
     }
     if kinds.is_empty() {
         // If the reason is a failed check, report that check.
@@ -284,6 +300,13 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
     Ok((0..count)
         .map(|n| kinds[n % kinds.len()](session))
         .collect())
+}
+
+fn calls<'a>(cx: &'a Cx, tool: &'a Tool) -> Option<Asks<'a>> {
+    let args = tool.minimal().ok()?;
+    Some(Box::new(move |session| {
+        cx.call_with(session, &tool.name, &args)
+    }))
 }
 
 async fn interleaved(cx: &Cx) -> Checked {
@@ -348,17 +371,44 @@ async fn padded(cx: &Cx, bytes: usize) -> Checked {
 
 async fn hard_text(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
-    match cx.probe_request(&mut session, HARD)? {
-        Some(request) => {
-            let request = request.with("zot_conform_text", json!(HARD));
-            cx.ask(&mut session, &request).await?;
-        }
-        None => {
-            let frame = json!({"type": "zot_conform_unknown", "text": HARD});
-            ignored(cx, &mut session, &frame).await?;
-        }
+    let requests = with_text(cx, &mut session, HARD_TEXT);
+    if requests.is_empty() {
+        // If the reason is a failed check, report that check.
+        cx.probe_request(&mut session, "ls")?;
+        let frame = json!({"type": "zot_conform_unknown", "text": HARD_TEXT});
+        return ignored(cx, &mut session, &frame).await;
+    }
+    for request in requests {
+        let request = request.with("zot_conform_text", json!(HARD_TEXT));
+        cx.ask(&mut session, &request).await?;
     }
     PASS
+}
+
+/// Requests of each kind with a text where the extension reads it.
+fn with_text(cx: &Cx, session: &mut Session, text: &str) -> Vec<Request> {
+    let mut requests = Vec::new();
+    if cx.works(intercept::ANSWERS) {
+        let events = cx.surface().known_intercepts();
+        requests.extend(events.map(|event| cx.intercept(session, event, text)));
+    }
+    if cx.works(tool::ANSWERS) {
+        let with_text = |tool: &Tool| {
+            let args = tool.arguments_of()?.with_text(text);
+            (tool.minimal().ok().as_ref() != Some(&args)).then_some((tool.name.clone(), args))
+        };
+        if let Some((name, args)) = cx.by_latency().into_iter().find_map(with_text) {
+            requests.push(cx.call_with(session, &name, &args));
+        }
+    }
+    if cx.works(command::ANSWERS)
+        && let Some(name) = cx.commands().next()
+    {
+        // A user cannot type control characters.
+        let typed = text.replace(char::is_control, "");
+        requests.push(cx.command(session, name, &typed));
+    }
+    requests
 }
 
 async fn torn(cx: &Cx) -> Checked {

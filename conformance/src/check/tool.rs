@@ -7,11 +7,13 @@ use serde_json::Value;
 use zot_protocol::{Content, FromExtension, Object, validate::Refusal};
 
 use super::{
-    Check, Checked, Cx, Fault, PASS, Profile, Run, Stop, broken, context::unreachable_tool,
-    does_not_validate, invalid, registration::SCHEMAS,
+    Check, Checked, Cx, Fault, PASS, PATIENCE, Profile, Run, Stop, broken,
+    context::unreachable_tool, does_not_validate, ids, invalid, patience::Faults,
+    registration::SCHEMAS,
 };
 use crate::{
     arguments::{Arguments, GeneratedArgs},
+    diagnose::shown,
     session::{History, ReceivedLine, Session},
     surface::{Surface, Tool, Unreachable},
     verdict::{Finding, Level},
@@ -29,7 +31,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "one result per call, with the same id, within 60 s",
-        does: "Calls each tool with the smallest arguments that its schema allows.",
+        does: "Calls each tool with the smallest arguments that its schema allows. After 4 s without a reply, the check is `not exercised`; with `tool_progress`, `timeouts.tool_ms` in the manifest or `--reply-timeout 60`, it waits as long as a host.",
         why: "The model waits for the result. Without one, the user waits a minute and gets an error.",
         fix: "Answer every `tool_call` with one `tool_result` that has the same `id`, even if the tool fails.",
         needs: &[],
@@ -125,7 +127,75 @@ pub(super) const CHECKS: &[Check] = &[
         needs: &["TOL-01"],
         run: Run::Tried(|cx| Box::pin(structured(cx))),
     },
+    Check {
+        id: "TOL-10",
+        level: Level::Must,
+        profile: Profile::Safe,
+        title: "ids are echoed verbatim",
+        does: "Calls a tool with three ids: a UUID, digits only, and 64 characters.",
+        why: "The host matches results by id. An id that was converted to a number or truncated matches no call.",
+        fix: "Treat the id as an opaque string; do not parse it.",
+        needs: &["TOL-01"],
+        run: Run::Tried(|cx| Box::pin(ids_verbatim(cx))),
+    },
+    Check {
+        id: "TOL-11",
+        level: Level::Must,
+        profile: Profile::Quick,
+        title: "`call_tool` is sent only with its capability",
+        does: "Looks for `call_tool` from an extension whose `hello` does not list it.",
+        why: "The host answers every such call with an error.",
+        fix: r#"Add "call_tool" to `capabilities` in `hello`."#,
+        needs: &[],
+        run: Run::Watched(calls_without_capability, |_, seen| {
+            (!seen.any(&["call_tool"])).then_some("it calls no tools")
+        }),
+    },
+    Check {
+        id: "TOL-12",
+        level: Level::Should,
+        profile: Profile::Quick,
+        title: "`tool_progress` comes before the result",
+        does: "Matches every `tool_progress` with a call that is still running.",
+        why: "The host ignores progress after the result, or for a call that it did not make.",
+        fix: "Stop the timer or task that reports progress before you send the result.",
+        needs: &[],
+        run: Run::Watched(late_progress, |_, seen| {
+            (!seen.any(&["tool_progress"])).then_some("it sent no `tool_progress`")
+        }),
+    },
 ];
+
+fn calls_without_capability(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    (received.is("call_tool") && !before.can_call_tools).then(|| {
+        Finding::new("`call_tool`, but `hello` does not list the capability")
+            .frame(&received.shown, Some("/type".to_owned()))
+            .hint(r#"add "call_tool" to `capabilities` in `hello`"#)
+    })
+}
+
+fn late_progress(received: &ReceivedLine, before: &History) -> Option<Finding> {
+    let Ok(FromExtension::ToolProgress(progress)) = &received.frame else {
+        return None;
+    };
+    let what = match before.request(progress.id.as_str()) {
+        Some(asked) if asked.reply != "tool_result" => {
+            "`tool_progress` for a request that is not a tool call"
+        }
+        Some(asked) if asked.answered => "`tool_progress` after the result",
+        Some(_) => return None,
+        None => "`tool_progress` for a call that was never made",
+    };
+    let finding = Finding::new(what).frame(&received.shown, Some("/id".to_owned()));
+    Some(finding.hint("send `tool_progress` only between the call and its result"))
+}
+
+async fn ids_verbatim(cx: &Cx) -> Checked {
+    tools(cx)?;
+    let fastest = cx.by_latency().into_iter().next();
+    let tool = fastest.ok_or(Stop::BlockedBy(ANSWERS))?;
+    ids::verbatim(cx, |session| cx.call(session, tool)).await
+}
 
 fn no_tools(surface: &Surface) -> Option<&'static str> {
     if surface.tools.is_empty() {
@@ -187,24 +257,35 @@ fn valid_images(received: &ReceivedLine, before: &History) -> Option<Finding> {
     })
 }
 
-/// The callable tools, with their argument generators.
+/// Whether there is a tool that can be called.
+pub(super) fn has_tools(surface: &Surface) -> bool {
+    surface.callable().any(|tool| tool.minimal().is_ok())
+}
+
+/// The callable tools that answer, with their argument generators.
 fn tools(cx: &Cx) -> Result<Vec<(&Tool, &Arguments)>, Stop> {
     if let Some(why) = no_tools(cx.surface()) {
         return Err(Stop::not_applicable(why));
     }
+    if cx.callable().next().is_none() {
+        return Err(Stop::BlockedBy(ANSWERS));
+    }
     let with = |tool| Some((tool, Tool::arguments_of(tool)?));
-    Ok(cx.surface().callable().filter_map(with).collect())
+    Ok(cx.callable().filter_map(with).collect())
 }
 
 async fn one_result(cx: &Cx) -> Checked {
     if let Some(why) = no_tools(cx.surface()) {
         return Err(Stop::not_applicable(why));
     }
-    let mut faults = Vec::new();
+    let mut faults = Faults::default();
     let mut unreached = None;
     let (mut called, mut refused) = (false, false);
     let mut session = cx.open().await?;
     for tool in cx.surface().callable() {
+        if faults.skip(cx, "tool_call", &tool.name) {
+            continue;
+        }
         let args = match tool.minimal() {
             Ok(args) => args,
             // Another check reports the invalid schema.
@@ -219,14 +300,14 @@ async fn one_result(cx: &Cx) -> Checked {
         };
         called = true;
         let request = cx.call_with(&mut session, &tool.name, &args);
-        let asked = Instant::now();
+        let (asked, since) = (session.elapsed(), Instant::now());
         match cx.ask(&mut session, &request).await {
-            Ok(_) => {
+            Ok(received) => {
                 let mut latency = cx.plan.known.latency.lock();
-                latency.insert(tool.name.clone(), asked.elapsed());
+                latency.insert(tool.name.clone(), received.at.saturating_sub(asked));
             }
             Err(fault) => {
-                faults.push(fault);
+                faults.push(fault, since);
                 session = cx.open().await?;
             }
         }
@@ -235,8 +316,22 @@ async fn one_result(cx: &Cx) -> Checked {
     match unreached {
         Some(stop) if faults.is_empty() => Err(stop),
         None if refused && !called => Err(Stop::BlockedBy(SCHEMAS)),
-        _ => broken(faults),
+        _ if faults.is_empty() => Ok(slow_tools(cx)),
+        _ => faults.into_checked(),
     }
+}
+
+/// Records the tools that take so long that the user wonders what is happening.
+fn slow_tools(cx: &Cx) -> Vec<Finding> {
+    let took = cx.callable().map(|tool| (tool, cx.latency(tool)));
+    let slow = took.filter(|(_, took)| *took > cx.scaled(PATIENCE));
+    slow.map(|(tool, took)| {
+        let (name, took) = (&tool.name, shown(took));
+        Finding::new(format!(
+            "`{name}` took {took}; with `tool_progress` the user sees that it is working"
+        ))
+    })
+    .collect()
 }
 
 /// Calls each tool with the arguments from `make`, and judges each reply. Stops at the first call
@@ -355,7 +450,7 @@ async fn unregistered(cx: &Cx) -> Checked {
     tools(cx)?;
     let mut session = cx.open().await?;
     let request = cx.call_with(&mut session, "zot_conform_no_such_tool", &Object::new());
-    let request = request.within(cx.scaled(Duration::from_secs(5)));
+    let request = request.within(cx.scaled(PATIENCE));
     let received = cx.ask(&mut session, &request).await?;
     if is_error(&received) {
         return PASS;

@@ -1,7 +1,7 @@
 //! Runs a future that Ctrl-C and other signals can interrupt. An interrupt stops all started
 //! processes and leaves no temporary directory behind.
 
-use std::{process, thread, time::Duration};
+use std::{thread, time::Duration};
 
 use tokio::{
     runtime::Builder,
@@ -14,8 +14,20 @@ const SHUTDOWN_TIMEOUT: Duration = Duration::from_secs(2);
 /// with this process anyway; this time is for their descendants.
 const KILL_TIMEOUT: Duration = Duration::from_millis(200);
 
-/// Runs a future to completion on its own runtime. If interrupted, exits with the status of the
-/// signal.
+/// A signal ended the program.
+#[derive(Debug, thiserror::Error)]
+#[error("interrupted by signal {0}")]
+pub(crate) struct Interrupted(i32);
+
+impl Interrupted {
+    /// The exit status that a shell reports for the signal.
+    pub(crate) fn status(&self) -> u8 {
+        u8::try_from(128 + self.0).unwrap_or(u8::MAX)
+    }
+}
+
+/// Runs a future to completion on its own runtime. If interrupted, stops its tasks and returns
+/// [`Interrupted`].
 pub(super) fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> {
     let runtime = Builder::new_multi_thread().enable_all().build()?;
     let ended = runtime.block_on(async {
@@ -33,7 +45,7 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> 
         Err(number) => {
             runtime.shutdown_timeout(SHUTDOWN_TIMEOUT);
             thread::sleep(KILL_TIMEOUT);
-            process::exit(128 + number)
+            Err(Interrupted(number).into())
         }
     }
 }

@@ -52,6 +52,7 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
         keep_going: false,
         scale,
         startup,
+        reply_timeout: None,
         jobs: args.jobs.unwrap_or(settings::JOBS),
         strict: args.strict,
         selection: Selection {
@@ -66,7 +67,7 @@ pub(super) fn replay(args: &args::Replay) -> anyhow::Result<ExitCode> {
     let shown = quoted(&dir);
     let played = try_all(Target::of_dir(&dir), &shown, &options, progress);
     let report = super::block_on(played)?;
-    line.end();
+    drop(line);
     let report = report.context("cannot start processes")?;
     for (form, path) in &sinks {
         run::write(&report, *form, path.as_deref())?;

@@ -90,7 +90,7 @@ fn report(args: &args::Run) -> anyhow::Result<Report> {
     }
     let (line, progress) = progress::ProgressLine::start();
     let report = super::block_on(try_all(target, &shown, &options, progress))?;
-    line.end();
+    drop(line);
     let report = report.context("cannot start processes")?;
     if report.outcomes.is_empty() {
         bail!("no checks selected\nhint: run `zot-conform list` to see their ids");

@@ -14,7 +14,7 @@ use tokio::{
     time::timeout,
 };
 
-use super::block_on;
+use super::{Interrupted, block_on};
 
 /// Debounce interval: a run starts once no file has changed for this long, because an editor or a
 /// build writes several files.
@@ -41,9 +41,11 @@ pub(super) fn again_and_again(
         .with_context(|| format!("cannot watch `{}`", dir.display()))?;
     loop {
         let before = files(dir);
-        if let Err(error) = run() {
+        match run() {
+            Err(error) if error.is::<Interrupted>() => return Err(error),
             // The next change may fix the error.
-            eprintln!("error: {error:#}");
+            Err(error) => eprintln!("error: {error:#}"),
+            Ok(_) => {}
         }
         // Ignore files created during the run: they are reports, or were created by the extension.
         let mut again = false;

@@ -170,7 +170,12 @@ fn check(outcome: &Outcome, position: usize, strict: bool) -> String {
         "soft" => '!',
         _ => outcome.verdict.sign(),
     };
-    let (word, id) = (outcome.verdict.word(), line(&outcome.id));
+    let word = if outcome.known {
+        "known"
+    } else {
+        outcome.verdict.word()
+    };
+    let id = line(&outcome.id);
     let verdict = line(&outcome.verdict.to_string());
     let meta = match outcome.verdict {
         Verdict::Pass => format!(

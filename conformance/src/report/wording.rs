@@ -6,7 +6,7 @@ use crate::{
     clean::{console, visible},
     exchange::{Action, Entry, Exchange, Party},
     report::{Counts, Exit, Report},
-    verdict::{Finding, Outcome},
+    verdict::{Finding, Outcome, Verdict},
 };
 
 impl Counts {
@@ -15,6 +15,7 @@ impl Counts {
         let all = [
             (self.fail, "fail"),
             (self.not_exercised, "not exercised"),
+            (self.known, "known"),
             (self.pass, "pass"),
             (self.warn, "warn"),
             (self.not_applicable, "n/a"),
@@ -29,7 +30,11 @@ impl Counts {
         let words: Vec<_> = self
             .given()
             .into_iter()
-            .map(|(count, word)| format!("{count} {word}"))
+            .map(|(count, word)| match (word, count) {
+                ("known", 1) => "1 known failure".to_owned(),
+                ("known", _) => format!("{count} known failures"),
+                _ => format!("{count} {word}"),
+            })
             .collect();
         words.join(", ")
     }
@@ -43,8 +48,15 @@ impl Report {
             Exit::Conforms => "conforms",
             Exit::Stale => "conforms, but the baseline is stale",
             Exit::Harness => "inconclusive",
+            Exit::Fails if self.is_undecided() => "not shown to conform",
             Exit::Fails | Exit::Unreachable => "does not conform",
         }
+    }
+
+    /// Whether the run fails only because checks could not be exercised.
+    fn is_undecided(&self) -> bool {
+        let mut failures = self.outcomes.iter().filter(|it| it.is_failure(self.strict));
+        failures.all(|it| it.verdict == Verdict::NotExercised)
     }
 
     /// The last line: `conforms: 61 pass, 2 warn in 3.2 s`.

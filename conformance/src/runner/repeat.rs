@@ -58,6 +58,9 @@ fn only(ids: &[&str], shown: &str, is_command: bool, options: &Options) -> Strin
     if options.profile != Profile::default() {
         flags.push_str(&format!(" --profile {}", options.profile.as_str()));
     }
+    if let Some(patience) = options.reply_timeout {
+        flags.push_str(&format!(" --reply-timeout {}", patience.as_secs_f64()));
+    }
     if options.seed != 0 {
         flags.push_str(&format!(" --seed {}", options.seed));
     }
@@ -76,14 +79,24 @@ pub(super) fn kept(script: &Script, store: Option<&Path>) -> Option<String> {
 
 /// A command that replays a transcript. A saved failure is identified by its id.
 pub(super) fn replay(script: &Script, target: &Target, store: Option<&Path>) -> String {
+    with_script("replay", script, target, store)
+}
+
+/// A command that updates a transcript; `None` for a saved failure, which is not kept for its output.
+pub(super) fn accept(script: &Script, target: &Target, store: Option<&Path>) -> Option<String> {
+    let command = || with_script("accept", script, target, store);
+    kept(script, store).is_none().then(command)
+}
+
+fn with_script(verb: &str, script: &Script, target: &Target, store: Option<&Path>) -> String {
     let file = match kept(script, store) {
         Some(id) => word(&id),
         None => quoted(&script.path),
     };
     let derived = script.extension().and_then(|dir| dir.canonicalize().ok());
     if derived.as_ref() == Some(&target.dir) {
-        format!("zot-conform replay {file}")
+        format!("zot-conform {verb} {file}")
     } else {
-        format!("zot-conform replay {file} {}", word(&target.shown))
+        format!("zot-conform {verb} {file} {}", word(&target.shown))
     }
 }

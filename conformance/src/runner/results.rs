@@ -126,6 +126,9 @@ pub(super) fn judged(check: &Check, checked: Checked) -> (Verdict, Vec<Finding>)
     let findings = |faults: Vec<Fault>| faults.into_iter().map(|it| it.finding).collect();
     match checked {
         Ok(recorded) => (Verdict::Pass, recorded),
+        Err(Stop::Broken(faults)) if !faults.is_empty() && faults.iter().all(|it| it.is_open) => {
+            (Verdict::NotExercised, findings(faults))
+        }
         Err(Stop::Broken(faults)) => (failure(check.level), findings(faults)),
         Err(Stop::Weak(faults)) => (Verdict::Warn, findings(faults)),
         Err(Stop::NotApplicable(why)) => (Verdict::NotApplicable, vec![Finding::new(why)]),

@@ -108,6 +108,7 @@ async fn of(plan: &Plan, script: &Script) -> Outcome {
         Arc::clone(&sink),
     );
     let failure = played.await.failure;
+    let differs = failure.as_ref().is_some_and(|it| it.wait_error.is_none());
     let Collected {
         exchanges,
         violations,
@@ -134,7 +135,12 @@ async fn of(plan: &Plan, script: &Script) -> Outcome {
     if matches!(verdict, Verdict::Fail | Verdict::Warn)
         && let Some(first) = findings.first_mut()
     {
-        first.repeat = Some(repeat::replay(script, &plan.target, plan.store.as_deref()));
+        let store = plan.store.as_deref();
+        first.repeat = Some(repeat::replay(script, &plan.target, store));
+        if let (true, None) = (differs, &first.hint) {
+            let accept = repeat::accept(script, &plan.target, store);
+            first.hint = accept.map(|it| format!("if the new output is right, run `{it}`"));
+        }
     }
     let mut outcome = outcome(script, verdict, findings, began.elapsed());
     outcome.exchanges = exchanges;

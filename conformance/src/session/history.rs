@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use serde_json::Value;
-use zot_protocol::FromExtension;
+use zot_protocol::{Capability, FromExtension};
 
 use super::ReceivedLine;
 use crate::{reply::Reply, surface::text};
@@ -22,6 +22,10 @@ pub(crate) struct History {
     pub(crate) hellos: usize,
     pub(crate) shutdown_sent: bool,
     pub(crate) shutdown_acked: bool,
+    /// Whether a signal or the end of stdin asked the extension to exit.
+    pub(crate) must_exit: bool,
+    /// Whether `hello` lists the capability `call_tool`.
+    pub(crate) can_call_tools: bool,
     requests: HashMap<String, Asked>,
     panels: HashMap<String, Panel>,
 }
@@ -34,6 +38,8 @@ pub(crate) struct Asked {
     /// The event of an interception, or an empty string.
     pub(crate) event: String,
     pub(crate) answered: bool,
+    /// The number of lines that had been received when it was sent.
+    pub(crate) from: usize,
 }
 
 /// The state of a panel that was opened.
@@ -56,7 +62,7 @@ impl History {
     }
 
     /// Records a frame that is about to be sent.
-    pub(super) fn sent(&mut self, frame: &Value) {
+    pub(super) fn sent(&mut self, frame: &Value, from: usize) {
         match text(frame, "type") {
             "shutdown" => self.shutdown_sent = true,
             "panel_close" => {
@@ -70,6 +76,7 @@ impl History {
                 reply: reply.kind,
                 event: text(frame, "event").to_owned(),
                 answered: false,
+                from,
             };
             self.requests.insert(id.clone(), asked);
         }
@@ -79,7 +86,12 @@ impl History {
     /// malformed panel as open, so that each mistake is reported only once.
     pub(super) fn record_received(&mut self, received: &ReceivedLine) {
         let value = &received.value;
-        self.hellos += usize::from(received.is("hello"));
+        if received.is("hello") {
+            self.hellos += 1;
+            let capabilities = value.get("capabilities").and_then(Value::as_array);
+            let name = Capability::CallTool.as_str();
+            self.can_call_tools = capabilities.is_some_and(|all| all.iter().any(|it| it == name));
+        }
         let panel = match text(value, "type") {
             "command_response" => value.pointer("/open_panel/id"),
             "open_panel" => value.pointer("/panel/id"),

@@ -5,7 +5,7 @@ use std::time::Duration;
 use serde_json::Value;
 use zot_protocol::{
     FromExtension,
-    validate::{self, Refusal},
+    validate::{self, Hint, Refusal},
 };
 
 use super::{cut, pipes::RawLine};
@@ -23,6 +23,8 @@ pub(crate) struct ReceivedLine {
     pub(crate) shown: String,
     /// The length in bytes.
     pub(crate) bytes: usize,
+    /// Likely mistakes, such as a misspelt field.
+    pub(crate) hints: Vec<Hint>,
     kind: LineKind,
 }
 
@@ -43,18 +45,22 @@ impl ReceivedLine {
             }
             RawLine::TooLong { start, length } => (start, length, true),
         };
-        let text = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(&bytes);
-        let text = text.trim_ascii_end();
+        let unmarked = bytes.strip_prefix(b"\xef\xbb\xbf");
+        let text = unmarked.unwrap_or(&bytes).trim_ascii_end();
         let kind = match std::str::from_utf8(text) {
             _ if too_long => LineKind::TooLong,
             _ if text.is_empty() => LineKind::Blank,
             Err(_) => LineKind::NotUtf8,
             Ok(_) => LineKind::Text,
         };
+        let value = serde_json::from_slice(text).unwrap_or(Value::Null);
+        let mut hints = validate::frame_hints::<FromExtension>(&value);
+        hints.extend(unmarked.map(|_| Hint::ByteOrderMark));
         Self {
             at,
             frame: validate::frame(text),
-            value: serde_json::from_slice(text).unwrap_or(Value::Null),
+            value,
+            hints,
             shown: cut(&String::from_utf8_lossy(text)).to_owned(),
             bytes: length,
             kind,
@@ -69,6 +75,15 @@ impl ReceivedLine {
     /// Its `id`, if it has one.
     pub(crate) fn id(&self) -> Option<&str> {
         self.value.get("id").and_then(Value::as_str)
+    }
+
+    /// The hint that the line completes a frame which is spread over several lines, and the type of
+    /// that frame.
+    pub(crate) fn spread(&self) -> Option<(&Hint, &str)> {
+        self.hints.iter().find_map(|hint| match hint {
+            Hint::SpreadOverLines { frame_type, .. } => Some((hint, frame_type.as_deref()?)),
+            _ => None,
+        })
     }
 
     /// Returns the frame's type, and `image` or `panel` if it contains one, because some rules

@@ -11,7 +11,8 @@ use crate::{
     reply::Reply,
     surface::text,
     transcript::{
-        Bindings, Expect, Pattern, Recorder, Template, Transcript, Verb, smaller, validate_sends,
+        Bindings, Expect, Needs, Pattern, Recorder, Template, Transcript, Verb, play::missing,
+        smaller, validate_sends,
     },
 };
 
@@ -28,14 +29,17 @@ const UNSOLICITED: [&str; 9] = [
     "call_tool_cancel",
 ];
 /// Fields of a request that shrinking must not change.
-const KEPT_FIELDS: [&str; 5] = ["type", "id", "name", "event", "tool_id"];
+const KEPT_FIELDS: [&str; 6] = ["type", "id", "name", "event", "tool_id", "tool_name"];
 
 /// The host's frames after the handshake. The last one is a request without a reply.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Case {
     frames: Vec<Value>,
-    /// The host's timeout for the reply.
+    /// The timeout for the reply.
     pub(super) limit: Duration,
+    /// Whether the extension registers everything that the frames name. Otherwise, the transcript
+    /// must not say that it needs it.
+    is_registered: bool,
 }
 
 impl Case {
@@ -45,8 +49,14 @@ impl Case {
         // Drop replies to the extension: in the next process, the extension may not have made the
         // call.
         frames.retain(|frame| !matches!(text(frame, "type"), "tool_result" | "error"));
-        let limit = Reply::to(frames.last()?)?.limit(&plan.target);
-        let case = Self { frames, limit };
+        let limit = plan.patience(&Reply::to(frames.last()?)?);
+        let mut case = Self {
+            frames,
+            limit,
+            is_registered: true,
+        };
+        let needs = case.transcript(limit).head.needs;
+        case.is_registered = missing(&needs, &plan.survey.surface).is_empty();
         validate_sends(&case.transcript(limit)).ok()?;
         Some(case)
     }
@@ -79,6 +89,9 @@ impl Case {
         let written = recorder.finish();
         let mut head = written.head;
         head.name = None;
+        if !self.is_registered {
+            head.needs = Needs::default();
+        }
         head.ignore = UNSOLICITED.map(str::to_owned).to_vec();
         let mut verbs = vec![Verb::UseHandshake];
         let last = self.frames.len() - 1;
@@ -118,7 +131,7 @@ impl Case {
             let frames = frames.filter(|(line, _)| kept.contains(line));
             let case = Self {
                 frames: frames.map(|(_, frame)| frame.clone()).collect(),
-                limit: self.limit,
+                ..self.clone()
             };
             if !found.contains(&case) {
                 found.push(case);

@@ -27,7 +27,7 @@ pub struct Script {
 #[derive(Debug, thiserror::Error)]
 pub enum LoadError {
     /// The file could not be read.
-    #[error("cannot read `{}`: {source}", path.display())]
+    #[error("cannot read `{}`", path.display())]
     Unread {
         /// The file.
         path: PathBuf,

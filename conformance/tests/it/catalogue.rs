@@ -34,9 +34,10 @@ const MANIFESTS: [(&str, &str); 4] = [
     ),
 ];
 /// Checks that only record a behaviour, and what they record for the fixture.
-const RECORDED: [(&str, &str); 2] = [
+const RECORDED: [(&str, &str); 3] = [
     ("HEL-06", "it exits (exit status 0)"),
     ("ROB-11", "a blank line: exits (exit status 0)"),
+    ("ROB-14", "unknown frame type `status_bar`"),
 ];
 
 /// How to run one fixture.
@@ -69,6 +70,8 @@ impl Trial {
             "INT-01" | "ROB-06" => (json!({"timeouts": {"intercept_ms": 2000}}), "1"),
             "HEL-01-waits" => (json!({"timeouts": {"hello_ms": 8000}}), "0.5"),
             "MAN-05" => (json!({"permissions": {}}), "1"),
+            "MAN-06" => (json!({"desciption": "breaks"}), "1"),
+            "MAN-06-permissions" => (json!({"permissions": {"fs": {"reed": ["."]}}}), "1"),
             // These checks compare a latency with a scaled limit.
             "INT-05" | "LIF-05" => (json!({}), "0.5"),
             _ => (json!({}), "1"),
@@ -82,8 +85,10 @@ impl Trial {
             also: match fault {
                 // If invalid arguments get no reply, they get no error result either.
                 "TOL-07" => &["TOL-06"],
-                "ROB-04-64k" => &["TOL-05"],
-                "ROB-06-separators" => &["TOL-05", "CMD-05"],
+                "ROB-04-64k" => &["TOL-05", "INT-07"],
+                "ROB-06" => &["INT-07"],
+                "ROB-06-tool" => &["TOL-05"],
+                "ROB-06-separators" => &["TOL-05", "CMD-05", "INT-07"],
                 _ => &[],
             },
         }

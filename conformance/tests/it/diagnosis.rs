@@ -175,3 +175,30 @@ fn an_exit_in_the_middle_of_a_call() {
         &["--only", "TOL-01"]
     ));
 }
+
+#[test]
+fn a_reply_that_cannot_be_matched_is_explained() {
+    for (reply, expected) in [
+        (
+            "emit({'type': 'command_response', 'id': frame['id']})",
+            "a `command_response` came instead",
+        ),
+        (
+            "emit({'type': 'tool_reslt', 'id': frame['id'], 'content': []})",
+            "an unknown frame type `tool_reslt` came instead",
+        ),
+        (
+            "print({'type': 'tool_result', 'id': frame['id']}, flush=True)",
+            "a line that is not JSON came instead",
+        ),
+    ] {
+        let body = format!("    if frame['type'] == 'tool_call':\n        {reply}");
+        let Some(text) = failures_of_script(&with_loop(&body), json!({}), &["--only", "TOL-01"])
+        else {
+            return;
+        };
+        let text = text.replace("\n  ", " ");
+        assert!(text.starts_with("✗ TOL-01 "), "{text}");
+        assert!(text.contains(expected), "{text}");
+    }
+}

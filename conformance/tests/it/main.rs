@@ -20,4 +20,5 @@ mod stage;
 mod support;
 mod transcript;
 mod validate;
+mod waiting;
 mod watch;

@@ -141,10 +141,12 @@ fn levels_skips_and_profiles() {
         let ids: Vec<String> = found.into_iter().map(|(id, _)| id).collect();
         (code, ids.join(" "))
     };
-    let musts = "TOL-01 TOL-02 TOL-03 TOL-05".to_owned();
+    let musts = "TOL-01 TOL-02 TOL-03 TOL-05 TOL-10 TOL-11".to_owned();
     assert_eq!(only(&["--level", "must"]), (Some(0), musts));
-    let rest = "TOL-03 TOL-05".to_owned();
-    let skip = ["--level", "must", "--skip", "TOL-01", "--skip", "tol-02"];
+    let rest = "TOL-03 TOL-05 TOL-11".to_owned();
+    let skip = [
+        "--level", "must", "--skip", "TOL-01", "--skip", "tol-02", "--skip", "TOL-10",
+    ];
     assert_eq!(
         only(&skip),
         (Some(2), rest),
@@ -194,7 +196,7 @@ fn a_bare_command_needs_no_manifest() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.starts_with("broken  "), "{text}");
     assert!(
-        text.contains("✓ Manifest          1 pass, 3 n/a, 1 withheld"),
+        text.contains("✓ Manifest          1 pass, 4 n/a, 1 withheld"),
         "{text}"
     );
 }
@@ -309,7 +311,7 @@ fn progress_is_shown_on_a_terminal() {
     let screen = String::from_utf8(screen.stdout).expect("valid UTF-8");
     let (before, report) = screen.rsplit_once("\r\x1b[2K").expect("a line");
     let line =
-        Regex::new(r"^[⠀-⣿] (starting|\d+/\d+( · [A-Z]{3}-\d\d \d+ s)?)$").expect("a valid regex");
+        Regex::new(r"^[⠀-⣿] (waiting for `hello` and the registrations \d+ s|\d+/\d+( · [A-Z]{3}-\d\d \d+ s)?)$").expect("a valid regex");
     let drawn: Vec<&str> = before.split("\r\x1b[2K").skip(1).collect();
     assert!(!drawn.is_empty(), "{screen:?}");
     assert!(drawn.iter().all(|it| line.is_match(it)), "{drawn:?}");
@@ -350,4 +352,118 @@ fn processes_in(dir: &PathBuf) -> Vec<String> {
     inside
         .map(|entry| fs::read_to_string(entry.path().join("cmdline")).unwrap_or_default())
         .collect()
+}
+
+/// Runs the fixture with a change to one of its methods.
+fn changed(python: &str, method: &str) -> Staged {
+    let staged = Staged::with_fault(python, Some("CHANGED"), &json!({}));
+    let file = staged.dir().join("faults.py");
+    let faults = fs::read_to_string(&file).expect("the faults");
+    let changed = format!("class CHANGED(Good):\n{method}\n\n\nALL = ");
+    let (before, after) = faults.split_once("ALL = ").expect("the list");
+    fs::write(file, format!("{before}{changed}{after}")).expect("a file");
+    staged
+}
+
+#[test]
+fn a_shutdown_ack_on_sigterm_is_only_recorded() {
+    let Some(python) = python() else { return };
+    let handler = "    def begin(self):\n        signal.signal(signal.SIGTERM, lambda *_: (os.write(1, b'{\"type\":\"shutdown_ack\"}\\n'), os._exit(0)))\n        super().begin()";
+    let staged = changed(python, handler);
+    let (code, text) = code_and_text(&staged.conform(&[
+        "--only",
+        "LIF-06",
+        "--only",
+        "ROB-10",
+        "--timeout-scale",
+        "10",
+    ]));
+    assert_eq!(code, Some(0), "{text}");
+    let note = "it sent `shutdown_ack`, which is only needed after `shutdown`";
+    assert!(text.replace("\n            ", " ").contains(note), "{text}");
+}
+
+#[test]
+fn another_name_in_hello_is_a_warning() {
+    let Some(python) = python() else { return };
+    let staged = Staged::with_fault(python, Some("HEL-03"), &json!({}));
+    let args = ["--only", "HEL-03"];
+    assert_eq!(staged.conform(&args).status.code(), Some(0));
+    let strict = [&args[..], &["--strict"]].concat();
+    assert_eq!(staged.conform(&strict).status.code(), Some(1));
+}
+
+/// The frames name a tool that no extension registers, so the transcript must not require it.
+#[test]
+fn a_failure_with_an_unregistered_tool_can_be_repeated() {
+    let Some(python) = python() else { return };
+    let silent = "    def tool(self, name, args):\n        return super().tool(name, args) if name in TOOLS else None\n\n    def result(self, id, result):\n        if result:\n            super().result(id, result)";
+    let staged = changed(python, silent);
+    let home = staged.dir().join("home");
+    let run = |args: &[&str]| {
+        let output = Command::new(env!("CARGO_BIN_EXE_zot-conform"))
+            .args(args)
+            .env("ZOT_HOME", &home)
+            .output();
+        code_and_text(&output.expect("zot-conform starts"))
+    };
+    let dir = staged.dir();
+    let dir = dir.to_str().expect("valid UTF-8");
+    let (code, text) = run(&[dir, "--only", "TOL-08"]);
+    assert_eq!(code, Some(0), "{text}");
+    let repeat = Regex::new("repeat: zot-conform (replay [a-z0-9-]+)").expect("a valid regex");
+    let repeat = repeat.captures(&text).unwrap_or_else(|| panic!("{text}"));
+    let words: Vec<&str> = repeat[1].split(' ').chain([dir]).collect();
+    let (code, text) = run(&words);
+    assert_eq!(code, Some(1), "{text}");
+    let what = "no `tool_result` for a call to `zot_conform_no_such_tool` within 4 s";
+    assert!(text.replace("\n  ", " ").contains(what), "{text}");
+}
+
+#[test]
+fn an_error_is_printed_once() {
+    let (code, text) = code_and_text(&conform(&["replay", "no/such.zt.ndjson"]));
+    assert_eq!(code, Some(2));
+    assert_eq!(
+        text,
+        "error: cannot read `no/such.zt.ndjson`: No such file or directory (os error 2)\n"
+    );
+}
+
+/// Ctrl-C removes the progress line, and the exit status tells about the signal.
+#[test]
+fn an_interrupt_removes_the_progress_line() {
+    let Some(python) = python() else { return };
+    let staged = Staged::with_script(
+        python,
+        &json!({"name": "slow", "exec": python, "args": ["-S", "-E", "main"]}),
+        "import time\ntime.sleep(60)\n",
+    );
+    let script = r#"
+import os, pty, sys
+pid, terminal = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+shown, sent = b"", False
+while True:
+    try:
+        some = os.read(terminal, 65536)
+    except OSError:
+        break
+    if not some:
+        break
+    shown += some
+    if b"waiting for" in shown and not sent:
+        sent = True
+        os.write(terminal, b"\x03")
+_, status = os.waitpid(pid, 0)
+sys.stdout.buffer.write(shown + b"exit %d" % os.waitstatus_to_exitcode(status))
+"#;
+    let output = Command::new(python)
+        .args(["-c", script, env!("CARGO_BIN_EXE_zot-conform")])
+        .arg(staged.dir())
+        .output()
+        .expect("python starts");
+    let screen = String::from_utf8(output.stdout).expect("valid UTF-8");
+    assert!(screen.ends_with("\r\u{1b}[2Kexit 130"), "{screen:?}");
 }

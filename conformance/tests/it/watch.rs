@@ -37,7 +37,14 @@ fn a_change_starts_a_new_run_but_own_output_does_not() {
     let extension = Extension::python("watched", GOOD);
     let mut child = Command::new(env!("CARGO_BIN_EXE_zot-conform"))
         .arg(extension.dir())
-        .args(["--watch", "--profile", "quick", "--timeout-scale", "4"])
+        .args([
+            "--watch",
+            "--profile",
+            "quick",
+            "--strict",
+            "--timeout-scale",
+            "4",
+        ])
         .env("PATH", search_path())
         .stdout(Stdio::piped())
         .stderr(Stdio::null())

@@ -185,6 +185,11 @@ pub struct SpreadJson {
 }
 
 impl SpreadJson {
+    /// Returns whether the last line may be part of an object that is not complete yet.
+    pub fn is_open(&self) -> bool {
+        self.depth > 0
+    }
+
     /// Adds the next line. Returns a hint if it completes an object that an earlier line began.
     pub fn push(&mut self, line: &[u8]) -> Option<Hint> {
         let line = line.trim_ascii();
