@@ -2,6 +2,7 @@
 //! agent.
 
 pub(crate) mod answer;
+pub(crate) mod mistakes;
 pub(crate) mod new;
 pub(crate) mod one_request;
 pub(crate) mod target;

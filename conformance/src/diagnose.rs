@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use zot_protocol::validate::flush_advice;
+
 use crate::{
     session::{ReceivedLine, Session, WaitError},
     target::Target,
@@ -88,26 +90,7 @@ pub(crate) fn buffered(what: &str, language: &str) -> Finding {
     Finding::new(format!(
         "{what} came only after stdin was closed: stdout is block-buffered"
     ))
-    .hint(flush(language))
-}
-
-/// How to flush stdout in a language.
-pub(crate) fn flush(language: &str) -> String {
-    let how = match language {
-        "python" => {
-            "print(..., flush=True), or sys.stdout.flush() after each line, or start it with `python3 -u`"
-        }
-        "node" => "process.stdout.write is unbuffered; look for a stream or worker in between",
-        "bash" => {
-            "printf is unbuffered, but filters are not: use `jq --unbuffered`, `sed -u` or `stdbuf -oL`"
-        }
-        "ruby" => "$stdout.sync = true",
-        "perl" => "$| = 1",
-        "go" => "Flush() the bufio.Writer after each frame",
-        "rust" => "stdout.flush() after each frame",
-        _ => "fflush(stdout) or similar after each line",
-    };
-    format!("flush stdout after each frame: {how}")
+    .hint(flush_advice(language))
 }
 
 /// How to read lines of any length in a language.

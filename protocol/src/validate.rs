@@ -32,7 +32,7 @@ use std::{borrow::Cow, sync::OnceLock};
 use jsonschema::{PatternOptions, Validator};
 use serde_json::Value;
 
-pub use hint::{Hint, SpreadJson, config_hints, frame_hints, hints, manifest_hints};
+pub use hint::{Hint, SpreadJson, config_hints, flush_advice, frame_hints, hints, manifest_hints};
 pub use image::{IMAGE_TYPES, ImageError, image, images};
 pub use nearest::nearest;
 pub use output::output;

@@ -11,7 +11,7 @@ use zot_host::{
 };
 use zot_protocol::{CommandResponse, FromExtension, NoteLevel, Object, OpenPanel, ToolResult};
 
-use super::answer;
+use super::{answer, mistakes::Mistakes};
 use crate::{
     clean,
     logs::Mark,
@@ -47,6 +47,8 @@ pub(crate) fn ask(
     as_json: bool,
 ) -> anyhow::Result<()> {
     let observer = Arc::new(Observer::default());
+    let probed = launch.clone();
+    let language = launch.manifest.language.clone().unwrap_or_default();
     let mark = Mark::of(&launch.home.log_of(launch.name()));
     let name = launch.name().to_owned();
     short_lived_host::block_on(async {
@@ -54,6 +56,13 @@ pub(crate) fn ask(
         let outcome = tokio::select! {
             biased;
             exit = short_lived_host::interrupted() => Err(exit.into()),
+            hint = observer.mistakes.no_hello(&probed, cwd) => {
+                Err(anyhow::anyhow!("{name} did not start: {hint}\nhint: {}", hint.fix()))
+            }
+            error = observer.mistakes.unmatched_reply() => {
+                let error = error.to_string();
+                Err(anyhow::anyhow!("{name}: {error}"))
+            }
             answer = send(&running.host, launch, ask, mark) => match answer {
                 // Print this before stopping the extension, which can take a while.
                 Ok(answer) => answer::print(&answer, &observer.raw(&answer), as_json),
@@ -62,8 +71,14 @@ pub(crate) fn ask(
         };
         let reported = outcome.as_ref().err().map(ToString::to_string);
         observer.print_errors(reported.as_deref().unwrap_or_default());
-        let name = || format!("waiting for {name} to exit");
-        with_spinner(name, running.stop()).await;
+        observer.mistakes.expect_end();
+        let what = || format!("waiting for {name} to exit");
+        with_spinner(what, running.stop()).await;
+        let found = observer.mistakes.found(&language).into_iter();
+        let is_new = |what: &str| !reported.as_ref().is_some_and(|text| text.contains(what));
+        for (what, fix) in found.filter(|(what, _)| is_new(what)) {
+            note(&name, NoteLevel::Warn, &format!("{what}\nhint: {fix}"));
+        }
         outcome
     })
 }
@@ -101,7 +116,9 @@ async fn send(host: &Host, launch: Launch, ask: &OneRequest, mark: Mark) -> anyh
         }
     };
     answer.map_err(|error| match error {
-        HostError::NoSuchCommand(_) | HostError::NoSuchTool(_) => not_registered(host, &name, ask),
+        HostError::NoSuchCommand(_) | HostError::NoSuchTool(_) => {
+            not_registered(host, &name, ask, &refused(mark))
+        }
         error => anyhow::anyhow!(
             "{}\nhint: zot ext logs {name}",
             clean::text(&error.to_string())
@@ -131,7 +148,12 @@ fn not_started(name: &str, why: &str, mark: Mark, log: &Path) -> String {
 
 /// Returns the error for a name that the extension has not registered. The hint lists the
 /// registered names, or says that a tool name was passed as a command, or the reverse.
-fn not_registered(host: &Host, extension: &str, ask: &OneRequest) -> anyhow::Error {
+fn not_registered(
+    host: &Host,
+    extension: &str,
+    ask: &OneRequest,
+    refused: &[String],
+) -> anyhow::Error {
     let registry = host.registry();
     let (kind, slash, name, names, other) = match ask {
         OneRequest::Command(name, _) => {
@@ -160,16 +182,26 @@ fn not_registered(host: &Host, extension: &str, ask: &OneRequest) -> anyhow::Err
             format!("available {kind}s: {}", names.join(", "))
         }
     };
-    anyhow::anyhow!(
-        "{extension} has no {kind} `{slash}{}`\nhint: {}",
-        escape::text(name),
-        escape::text(&hint)
-    )
+    let mut message = format!("{extension} has no {kind} `{slash}{}`", escape::text(name));
+    for line in refused {
+        message.push_str(&format!("\n  zot refused {}", clean::line(line)));
+    }
+    anyhow::anyhow!("{message}\nhint: {}", escape::text(&hint))
+}
+
+/// Returns the log lines about registrations that zot refused.
+fn refused(mark: Mark) -> Vec<String> {
+    let lines = mark.since().into_iter();
+    let own = lines.filter_map(|line| line.strip_prefix("[zot] ").map(str::to_owned));
+    own.filter(|line| line.starts_with("register_")).collect()
 }
 
 /// Records the extension's raw response and its error notes.
 #[derive(Debug, Default)]
-struct Observer(Mutex<Observed>);
+struct Observer {
+    observed: Mutex<Observed>,
+    mistakes: Mistakes,
+}
 
 #[derive(Debug, Default)]
 struct Observed {
@@ -192,14 +224,14 @@ impl Observer {
                 serde_json::to_value(FromExtension::from(result.clone())),
             ),
         };
-        let came = self.0.lock().answer.take();
+        let came = self.observed.lock().answer.take();
         came.filter(|came| came["id"] == id.as_str())
             .unwrap_or_else(|| made.unwrap_or_default())
     }
 
     /// Prints the deferred errors, except those that `reported` already contains.
     fn print_errors(&self, reported: &str) {
-        for (extension, message) in std::mem::take(&mut self.0.lock().errors) {
+        for (extension, message) in std::mem::take(&mut self.observed.lock().errors) {
             if !reported.contains(&message) {
                 note(&extension, NoteLevel::Error, &message);
             }
@@ -220,7 +252,11 @@ impl Hooks for Observer {
     fn note(&self, extension: &str, level: NoteLevel, message: &str) {
         let message = clean::line(message);
         match level {
-            NoteLevel::Error => self.0.lock().errors.push((extension.to_owned(), message)),
+            NoteLevel::Error => self
+                .observed
+                .lock()
+                .errors
+                .push((extension.to_owned(), message)),
             level => note(extension, level, &message),
         }
     }
@@ -235,16 +271,19 @@ impl Hooks for Observer {
 }
 
 impl Tap for Observer {
-    fn received(&self, _: &str, line: &[u8]) {
+    fn received(&self, extension: &str, line: &[u8]) {
+        self.mistakes.received(extension, line);
         if let Ok(frame) = serde_json::from_slice::<Value>(line)
             && matches!(
                 frame["type"].as_str(),
                 Some("command_response" | "tool_result")
             )
         {
-            self.0.lock().answer = Some(frame);
+            self.observed.lock().answer = Some(frame);
         }
     }
 
-    fn sent(&self, _: &str, _: &[u8]) {}
+    fn sent(&self, extension: &str, line: &[u8]) {
+        self.mistakes.sent(extension, line);
+    }
 }

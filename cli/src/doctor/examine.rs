@@ -14,6 +14,7 @@ use zot_host::{
 use zot_protocol::{
     limits,
     rpc::{ExtensionInfo, ExtensionState},
+    validate::Hint,
 };
 
 use super::{
@@ -21,12 +22,14 @@ use super::{
     diagnosis::{Diagnosis, Problem},
 };
 use crate::{
+    author::mistakes::Mistakes,
     clean,
     logs::Mark,
     package::installed::{Installed, LoadState},
     short_lived_host::{self, ShortLivedHost},
     spinner::with_spinner,
 };
+use parking_lot::Mutex;
 
 /// How long to watch a ready extension, to catch a crash right after startup.
 const SETTLE: Duration = Duration::from_millis(150);
@@ -48,6 +51,10 @@ struct Started {
     permissions: PermissionReport,
     times: Times,
     shadowed: Vec<(&'static str, String, Option<String>)>,
+    /// Why it will never be ready.
+    hint: Option<Hint>,
+    /// Other mistakes in what it wrote, each with its fix.
+    mistakes: Vec<(String, String)>,
     /// The log lines since the start.
     log: Vec<String>,
 }
@@ -94,24 +101,80 @@ async fn start(
         .map(|launch| launch.name().to_owned())
         .map(|name| (name.clone(), Mark::of(&home.log_of(&name))))
         .collect();
-    let clock = Arc::new(Clock::start());
+    let observer = Arc::new(Observer::new(&launches));
     let mut config = short_lived_host::config(cwd, home, &launches);
-    config.tap = Some(Arc::clone(&clock) as Arc<dyn Tap>);
+    config.tap = Some(Arc::clone(&observer) as Arc<dyn Tap>);
     let running = ShortLivedHost::start(config)?;
     let watched = tokio::select! {
         biased;
         exit = short_lived_host::interrupted() => Err(exit.into()),
-        () = watch(&running.host, launches) => Ok(collect(&running.host, &clock, &mut marks)),
+        hints = watch(&running.host, launches, &observer, cwd) => {
+            Ok(collect(&running.host, &observer, &mut marks, hints))
+        }
     };
     let ending = || "waiting for extensions to exit".to_owned();
     with_spinner(ending, running.stop()).await;
     watched
 }
 
-async fn watch(host: &Host, launches: Vec<Launch>) {
+/// Sees the lines of all extensions.
+struct Observer {
+    clock: Clock,
+    mistakes: BTreeMap<String, Mistakes>,
+}
+
+impl Observer {
+    fn new(launches: &[Launch]) -> Self {
+        let names = launches.iter().map(|launch| launch.name().to_owned());
+        Self {
+            clock: Clock::start(),
+            mistakes: names.map(|name| (name, Mistakes::default())).collect(),
+        }
+    }
+}
+
+impl Tap for Observer {
+    fn received(&self, extension: &str, line: &[u8]) {
+        self.clock.received(extension, line);
+        if let Some(mistakes) = self.mistakes.get(extension) {
+            mistakes.received(extension, line);
+        }
+    }
+
+    fn sent(&self, _: &str, _: &[u8]) {}
+}
+
+/// Starts the extensions, and returns why some of them will never be ready.
+async fn watch(
+    host: &Host,
+    launches: Vec<Launch>,
+    observer: &Observer,
+    cwd: &Path,
+) -> BTreeMap<String, Hint> {
+    let hints = Mutex::new(BTreeMap::new());
+    let probes = launches.clone();
+    let probing = probes.iter().map(|launch| async {
+        let hint = observer.mistakes[launch.name()].no_hello(launch, cwd).await;
+        hints.lock().insert(launch.name().to_owned(), hint);
+    });
+    let probing = futures_util::future::join_all(probing);
+    let hopeless = async {
+        loop {
+            tokio::time::sleep(SETTLE).await;
+            let starting = host.extensions().into_iter();
+            let mut starting = starting.filter(|it| it.state == ExtensionState::Starting);
+            let hints = hints.lock();
+            if !hints.is_empty() && starting.all(|it| hints.contains_key(&it.name)) {
+                break;
+            }
+        }
+    };
     let loading = async {
-        host.load(launches).await;
-        tokio::time::sleep(SETTLE).await;
+        tokio::select! {
+            _ = host.load(launches) => tokio::time::sleep(SETTLE).await,
+            () = hopeless => {}
+            _ = probing => std::future::pending().await,
+        }
     };
     let activity = || {
         let all = host.extensions().into_iter();
@@ -123,12 +186,14 @@ async fn watch(host: &Host, launches: Vec<Launch>) {
         }
     };
     with_spinner(activity, loading).await;
+    hints.into_inner()
 }
 
 fn collect(
     host: &Host,
-    clock: &Clock,
+    observer: &Observer,
     marks: &mut BTreeMap<String, Mark>,
+    mut hints: BTreeMap<String, Hint>,
 ) -> BTreeMap<String, Started> {
     let registry = host.registry();
     let mut permissions: BTreeMap<String, PermissionReport> =
@@ -146,7 +211,9 @@ fn collect(
             .map(|it| (it.kind, it.name.clone(), it.by.clone()))
             .collect();
         let one = Started {
-            times: clock.of(&name),
+            times: observer.clock.of(&name),
+            hint: hints.remove(&name),
+            mistakes: observer.mistakes[&name].found(""),
             log: marks.remove(&name).map(Mark::since).unwrap_or_default(),
             info,
             permissions,
@@ -226,6 +293,8 @@ fn add_results(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
         permissions,
         times,
         shadowed,
+        hint,
+        mistakes,
         log,
     } = started;
     diagnosis.times = times;
@@ -242,8 +311,11 @@ fn add_results(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
         }
         _ => {
             diagnosis.state = "late";
-            let why = "not ready in time";
-            diagnosis.problems.push(Problem::of(why));
+            let why = match &hint {
+                Some(hint) => format!("{hint}\nhint: {}", hint.fix()),
+                None => "not ready in time".to_owned(),
+            };
+            diagnosis.problems.push(Problem::of(&why));
         }
     }
     if diagnosis.state == "ready" {
@@ -258,11 +330,23 @@ fn add_results(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
             || info.error.as_deref().is_some_and(|why| why.contains(line))
     };
     let noted = log.iter().filter_map(|line| line.strip_prefix("[zot] "));
+    let is_the_problem = |line: &str| {
+        hint.as_ref()
+            .is_some_and(|it| line.contains(&it.to_string()))
+    };
     let noted: Vec<String> = noted
-        .filter(|line| !is_reported(line))
+        .filter(|line| !is_reported(line) && !is_the_problem(line))
         .map(clean::line)
         .collect();
+    // The log quotes what is not JSON.
+    let mistakes = mistakes.into_iter();
+    let mistakes = mistakes
+        .filter(|(what, _)| !is_the_problem(what) && !noted.iter().any(|it| it.contains(what)));
+    let mistakes: Vec<String> = mistakes
+        .map(|(what, fix)| format!("{what}; {fix}"))
+        .collect();
     diagnosis.warnings.extend(noted);
+    diagnosis.warnings.extend(mistakes);
     diagnosis.permissions = Some(permissions);
     diagnosis.shadowed = shadowed;
 }

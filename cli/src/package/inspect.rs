@@ -3,7 +3,7 @@
 use std::{env, path::Path};
 
 use anyhow::bail;
-use zot_host::extension::discover::{self, MANIFEST, escape};
+use zot_host::extension::discover::{self, ExecError, MANIFEST, escape};
 use zot_protocol::Manifest;
 
 /// Names that Windows reserves for devices, with any file extension.
@@ -50,9 +50,14 @@ pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<
     let (tree, place) = (escape::path(tree), escape::path(place));
     let why = error.to_string().replace(&tree, &place);
     let why = why.lines().next().unwrap_or_default();
-    Some(format!(
-        "cannot be started yet: {why}\n  hint: if it needs to be built, build it and install that directory"
-    ))
+    let how = match &error {
+        ExecError::NotFound {
+            build: Some(command),
+            ..
+        } => format!("run `{command}` in its source directory, and install that directory"),
+        _ => "if it needs to be built, build it and install that directory".to_owned(),
+    };
+    Some(format!("cannot be started yet: {why}\n  hint: {how}"))
 }
 
 #[cfg(test)]

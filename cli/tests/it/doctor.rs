@@ -265,3 +265,44 @@ fn doctor_with_no_extension_a_healthy_one_and_a_misspelled_name() {
     assert_eq!(ran.code, Some(1));
     assert!(ran.err.contains("hint: did you mean well?"), "{}", ran.err);
 }
+
+/// The doctor does not wait for extensions that will never be ready.
+#[test]
+fn extensions_that_hold_back_hello_are_diagnosed() {
+    let world = World::new();
+    let write = |name: &str, program: &str| {
+        let dir = world.installed(name);
+        fs::create_dir_all(&dir).expect("failed to create directory");
+        let manifest = json!({"name": name, "exec": "python3", "args": ["-c", program]});
+        fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
+    };
+    write(
+        "buffered",
+        "import sys; print('{\"type\":\"hello\",\"name\":\"buffered\"}'); sys.stdin.read()",
+    );
+    write(
+        "spread",
+        "import sys; print('{\\n\"type\":\"hello\",\\n\"name\":\"spread\"}', flush=True); sys.stdin.read()",
+    );
+    let start = std::time::Instant::now();
+    let ran = world.ext(&["doctor"]);
+    let why = |name: &str| {
+        let section = ran.out.split("\n\n").find(|it| it.contains(name));
+        section.unwrap_or_else(|| panic!("{}", ran.out)).to_owned()
+    };
+    let buffered = why("✗ buffered");
+    assert!(buffered.contains("stdout is block-buffered"), "{buffered}");
+    assert!(buffered.contains("flush stdout"), "{buffered}");
+    let spread = why("✗ spread");
+    assert!(
+        spread.contains("`hello` is spread over 3 lines"),
+        "{spread}"
+    );
+    assert_eq!(spread.matches("is spread over").count(), 1, "{spread}");
+    println!("{:.1} s", start.elapsed().as_secs_f32());
+    assert!(
+        start.elapsed() < std::time::Duration::from_secs(25),
+        "{}",
+        ran.out
+    );
+}

@@ -384,3 +384,88 @@ fn the_overhead_of_zot_is_small() {
         assert!(more < Duration::from_secs(2), "{more:?}");
     }
 }
+
+/// Writes a Python extension and returns its directory. `e(…)` sends a frame.
+fn python(world: &World, body: &str) -> String {
+    let dir = world.path("py");
+    fs::create_dir_all(&dir).expect("failed to create directory");
+    let manifest =
+        json!({"name": "py", "exec": "python3", "args": ["main.py"], "language": "python"});
+    fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
+    let head = "import json, sys\ndef e(**frame): print(json.dumps(frame), flush=True)\n";
+    fs::write(dir.join("main.py"), format!("{head}{body}")).expect("failed to write");
+    text(&dir).to_owned()
+}
+
+const TOOL: &str = r#"
+e(type="hello", name="py")
+e(type="register_tool", name="t", schema={"type": "object"})
+e(type="register_tool", name="bad", schema={"type": "strng"})
+e(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "tool_call":
+        ANSWER
+    if frame["type"] == "shutdown":
+        break
+"#;
+
+/// An author learns in seconds what is wrong, from what has arrived, instead of waiting for a
+/// deadline of 30 or 60 seconds.
+#[test]
+fn mistakes_are_diagnosed_before_the_deadline() {
+    let hello = "\"type\": \"hello\", \"name\": \"py\"";
+    let cases = [
+        (
+            format!("print('{{\\n  {hello}\\n}}', flush=True)\nsys.stdin.read()"),
+            "run",
+            "error: py did not start: `hello` is spread over 3 lines\nhint: write each frame on one line",
+        ),
+        (
+            format!("print('{{{hello}}}')\nsys.stdin.read()"),
+            "run",
+            "error: py did not start: stdout is block-buffered: output came only after stdin was closed\nhint: flush stdout after each frame: print(..., flush=True)",
+        ),
+        (
+            TOOL.replace("ANSWER", "e(type='tool_result', id='nope', content=[])"),
+            "call",
+            "error: py: its `tool_result` has another `id` than the request: `{\"type\": \"tool_result\", \"id\": \"nope\", \"content\": []}`\nhint: copy the `id` of the request, \"1\", as a string",
+        ),
+        (
+            TOOL.replace(
+                "ANSWER",
+                "print(json.dumps({'type': 'tool_result', 'id': frame['id'], 'content': []}, indent=1), flush=True)",
+            ),
+            "call",
+            "error: py: zot cannot read its answer: `tool_result` is spread over 5 lines",
+        ),
+        (
+            TOOL.replace("ANSWER", "e(type='tool_result', id=frame['id'], content=[], isError=True)"),
+            "call",
+            "[py] unknown field `/isError`\nhint: did you mean `is_error`?",
+        ),
+        (
+            TOOL.replace("ANSWER", "pass"),
+            "bad",
+            "error: py has no tool `bad`\n  zot refused register_tool: /schema/type: \"strng\" is not \"object\"\nhint: available tools: t",
+        ),
+    ];
+    for (body, action, expected) in cases {
+        let world = World::new();
+        let dir = python(&world, &body);
+        let start = Instant::now();
+        let ran = match action {
+            "run" => world.zot(&["ext", "run", &dir, "x"]),
+            "call" => world.zot(&["ext", "call", &dir, "t", "{}"]),
+            tool => world.zot(&["ext", "call", &dir, tool, "{}"]),
+        };
+        assert!(ran.err.contains(expected), "{expected}\n{}", ran.err);
+        println!(
+            "{:.1} s: {}",
+            start.elapsed().as_secs_f32(),
+            expected.lines().next().unwrap_or_default()
+        );
+        // Half of the shortest deadline, which no machine is slow enough to reach.
+        assert!(start.elapsed() < Duration::from_secs(25), "{expected}");
+    }
+}

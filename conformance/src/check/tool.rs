@@ -2,9 +2,11 @@
 
 use std::time::{Duration, Instant};
 
-use base64::{Engine, engine::general_purpose::STANDARD};
 use serde_json::Value;
-use zot_protocol::{Content, FromExtension, Object, validate::Refusal};
+use zot_protocol::{
+    Content, FromExtension, Object,
+    validate::{self, Refusal},
+};
 
 use super::{
     Check, Checked, Cx, Fault, PASS, PATIENCE, Profile, Run, Stop, broken,
@@ -233,20 +235,11 @@ fn valid_images(received: &ReceivedLine, before: &History) -> Option<Finding> {
         let Content::Image(image) = block else {
             return None;
         };
-        let (field, what, hint) = if !image.mime_type.starts_with("image/") {
-            (
-                "mime_type",
-                format!("{:?} is not an image type", image.mime_type),
-                "use `image/png`, `image/jpeg`, `image/gif` or `image/webp`",
-            )
-        } else if STANDARD.decode(&image.data).is_err() {
-            (
-                "data",
-                "`data` is not base64".to_owned(),
-                "use plain base64 with padding, without line breaks and without a `data:` prefix",
-            )
-        } else {
-            return None;
+        let error = validate::image(&image.mime_type, &image.data).err()?;
+        let (field, what) = (error.field(), error.to_string());
+        let hint = match field {
+            "mime_type" => "use the type that the data has: `image/png`, `image/jpeg`, `image/gif` or `image/webp`",
+            _ => "use the bytes of the whole file in plain base64 with padding, without line breaks and without a `data:` prefix",
         };
         let pointer = Some(format!("/content/{at}/{field}"));
         Some(

@@ -230,3 +230,30 @@ fn a_lock_that_is_never_released_is_an_error() {
     assert!(matches!(error, SettingsError::Busy(_)), "{error}");
     assert_eq!(fixture.text(), "{}");
 }
+
+/// A misspelt `jail` would otherwise leave the tools unconfined without a word.
+#[test]
+fn unknown_keys_are_named_with_the_nearest_known_one() {
+    let fixture = ConfigFixture::new();
+    fs::create_dir(fixture.home.path()).unwrap();
+    let text = r#"{"jial": true, "thene": "x", "confirm": true, "trusted": {"/x": {"digest": "d", "allowed": true, "at": 1}},
+        "extensions": {"guard": {"on_falure": {"tool_call": "block"}}}}"#;
+    fs::write(fixture.home.config(), text).unwrap();
+    let settings = Settings::load(&fixture.home);
+    assert_eq!(settings.config.confirm, Some(true));
+    assert!(!settings.is_broken());
+    let notices = notice_texts(&settings);
+    let expected = [
+        ("`/jial`", "did you mean `jail`?"),
+        ("`/thene`", "did you mean `theme`?"),
+        ("`/trusted/~1x/at`", "check the spelling"),
+        (
+            "`/extensions/guard/on_falure`",
+            "did you mean `on_failure`?",
+        ),
+    ];
+    assert_eq!(notices.len(), expected.len(), "{notices:#?}");
+    for (notice, (key, fix)) in notices.iter().zip(expected) {
+        assert!(notice.contains(key) && notice.contains(fix), "{notice}");
+    }
+}

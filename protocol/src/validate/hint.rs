@@ -34,6 +34,11 @@ pub enum Hint {
         /// The `type` of the object, if it has one.
         frame_type: Option<String>,
     },
+    /// Output came only after standard input was closed, so a buffer holds it back.
+    BlockBuffered {
+        /// The extension's language, in lower case; `""` if unknown.
+        language: String,
+    },
     /// No frame has this type.
     UnknownType {
         /// The type, truncated if it is long.
@@ -76,6 +81,7 @@ impl Hint {
                 "write each frame on one line, without indentation (`jq -c`, json.dumps without `indent`, JSON.stringify without `space`)"
                     .to_owned()
             }
+            Self::BlockBuffered { language } => flush_advice(language),
             Self::UnknownType { nearest, .. } | Self::UnknownField { nearest, .. } => match nearest
             {
                 Some(name) => format!("did you mean `{name}`?"),
@@ -97,10 +103,31 @@ impl fmt::Display for Hint {
                 };
                 write!(formatter, "{kind} is spread over {lines} lines")
             }
+            Self::BlockBuffered { .. } => formatter
+                .write_str("stdout is block-buffered: output came only after stdin was closed"),
             Self::UnknownType { name, .. } => write!(formatter, "unknown frame type `{name}`"),
             Self::UnknownField { pointer, .. } => write!(formatter, "unknown field `{pointer}`"),
         }
     }
+}
+
+/// Returns how to flush stdout in a language.
+pub fn flush_advice(language: &str) -> String {
+    let how = match language {
+        "python" => {
+            "print(..., flush=True), or sys.stdout.flush() after each line, or start it with `python3 -u`"
+        }
+        "node" => "process.stdout.write is unbuffered; look for a stream or worker in between",
+        "bash" => {
+            "printf is unbuffered, but filters are not: use `jq --unbuffered`, `sed -u` or `stdbuf -oL`"
+        }
+        "ruby" => "$stdout.sync = true",
+        "perl" => "$| = 1",
+        "go" => "Flush() the bufio.Writer after each frame",
+        "rust" => "stdout.flush() after each frame",
+        _ => "fflush(stdout) or similar after each line",
+    };
+    format!("flush stdout after each frame: {how}")
 }
 
 /// Returns the likely mistakes in one line, without its newline. A line with too many values to be

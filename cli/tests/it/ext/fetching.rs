@@ -268,3 +268,63 @@ fn a_missing_program_is_reported() {
     );
     assert!(ran.err.contains(&said), "{}", ran.err);
 }
+
+#[test]
+fn what_zotignore_names_is_not_copied_and_a_large_copy_names_its_largest_folder() {
+    let world = World::new();
+    let source = world.work().join("guard");
+    package::write(&source, "guard", "1.0.0");
+    let modules = source.join("node_modules/left-pad");
+    fs::create_dir_all(&modules).unwrap();
+    fs::write(modules.join("index.js"), vec![b' '; 6 << 20]).unwrap();
+    fs::create_dir(source.join("dist")).unwrap();
+    fs::write(source.join("dist/main.js"), "1").unwrap();
+    // Build output is often ignored by git, and must be installed.
+    fs::write(source.join(".gitignore"), "dist/\n").unwrap();
+    let ran = world.ext(&["install", "./guard"]);
+    let note = "`node_modules` takes up 6.0 MiB of it; to leave out what the extension does not need, name it in `.zotignore`";
+    assert!(ran.err.contains(note) || ran.out.contains(note), "{ran:#?}");
+
+    fs::write(
+        source.join(".zotignore"),
+        "# not needed\nnode_modules/\n*.json\n",
+    )
+    .unwrap();
+    // A socket cannot be copied, but this one need not be.
+    let _socket = std::os::unix::net::UnixListener::bind(source.join("node_modules/s")).unwrap();
+    let ran = world.ext(&["install", "./guard", "--force"]);
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(!ran.err.contains("takes up"), "{ran:#?}");
+    let installed = world.installed("guard");
+    assert!(!installed.join("node_modules").exists());
+    assert!(installed.join("dist/main.js").exists());
+    assert!(
+        installed.join("extension.json").exists(),
+        "the manifest cannot be left out"
+    );
+    assert_eq!(world.listed("guard")["changed"], false);
+}
+
+#[test]
+fn a_missing_program_names_the_command_that_builds_it() {
+    for (file, exec, command) in [
+        ("Cargo.toml", "bin/x", "cargo install --path . --root ."),
+        ("Cargo.toml", "./target/release/x", "cargo build --release"),
+        ("go.mod", "./x", "go build -o x"),
+        ("package.json", "./dist/x", "npm install && npm run build"),
+    ] {
+        let world = World::new();
+        let source = world.work().join("x");
+        fs::create_dir(&source).unwrap();
+        fs::write(source.join(file), "").unwrap();
+        let manifest = json!({"name": "x", "exec": exec}).to_string();
+        fs::write(source.join("extension.json"), manifest).unwrap();
+        let ran = world.ext(&["run", "./x", "y"]);
+        let hint = format!("hint: run `{command}` in the extension's directory to build it");
+        assert!(ran.err.contains(&hint), "{}", ran.err);
+        let ran = world.ext(&["install", "./x", "--yes"]);
+        let hint =
+            format!("hint: run `{command}` in its source directory, and install that directory");
+        assert!(ran.err.contains(&hint), "{}", ran.err);
+    }
+}

@@ -52,7 +52,7 @@ fn assert_no_secret(lines: &[Value]) {
 }
 
 #[test]
-fn progress_shows_only_a_byte_count_until_the_result_is_redacted() {
+fn progress_shows_only_a_line_count_until_the_result_is_redacted() {
     let world = World::new();
     let mut rpc = redacted(&world, "tool_result", &[]);
     let command = "for i in 1 2 3 4 5; do printf 'hunter%s\\n' 2; sleep 0.15; done";

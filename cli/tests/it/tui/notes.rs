@@ -55,3 +55,17 @@ fn only_the_last_notes_are_shown_and_the_rest_are_counted() {
     assert!(!screen.text().contains("note 979"));
     screen.leave();
 }
+
+#[test]
+fn a_note_says_how_to_start_a_dead_extension_again() {
+    let world = World::new();
+    puppet::install(&world);
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("ext 1/1");
+    screen.send("/die");
+    screen.wait_for("✗ [puppet] ended: exit status 3");
+    screen.wait_for("[puppet] /reload-ext starts it again");
+    screen.send("/reload-ext");
+    screen.wait_for("1 ready");
+    screen.leave();
+}

@@ -107,6 +107,7 @@ fn calls_are_confirmed_until_the_user_chooses_always() {
     screen.send(&call("one"));
     screen.wait_for("── Run bash? ──");
     screen.wait_for("command  echo one > one.txt");
+    screen.wait_for("waiting for you · ");
     assert!(!made("one"), "the call ran before it was confirmed");
     screen.keys("n");
     screen.wait_for("declined this call to `bash`");
@@ -205,5 +206,47 @@ fn jail_and_unjail_confine_and_release_the_tools() {
     screen.send("/unjail");
     screen.wait_for("✓ tools can access files outside");
     screen.wait_without(" · jailed");
+    screen.leave();
+}
+
+/// A reason is the only thing that tells the user what to do, so it must not be cut.
+#[test]
+fn a_long_reason_is_wrapped() {
+    let world = World::new();
+    let reason = (0..30)
+        .map(|n| format!("word{n}"))
+        .collect::<Vec<_>>()
+        .join(" ");
+    let program = format!(
+        r#"
+import json, sys
+def e(**frame): print(json.dumps(frame), flush=True)
+e(type="hello", name="strict")
+e(type="subscribe", intercept=["tool_call"])
+e(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "event_intercept":
+        e(type="notify", level="warn", message="note {reason}")
+        e(type="event_intercept_response", id=frame["id"], block=True, reason="{reason}")
+    if frame["type"] == "shutdown":
+        break
+"#
+    );
+    puppet::write(
+        &world.installed("strict"),
+        &json!({"name": "strict", "exec": "python3", "args": ["main.py"]}),
+        "main.py",
+        &program,
+    );
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_for("ext 1/1");
+    screen.send("/call bash {\"command\": \"true\"}");
+    screen.wait_for("✗ bash blocked");
+    screen.wait_for("! [strict] note word0");
+    screen.wait_until("both texts are complete", |text| {
+        text.matches("word29").count() == 2
+    });
+    screen.wait_idle();
     screen.leave();
 }

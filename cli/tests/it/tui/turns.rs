@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     puppet,
-    screen::{CTRL_C, ESC, Screen},
+    screen::{CTRL_C, DOWN, ENTER, ESC, Screen},
 };
 use crate::support::{World, demo_script, text};
 
@@ -144,5 +144,33 @@ fn a_provider_failure_is_shown_once() {
     screen.wait_for("overloaded");
     screen.wait_idle();
     assert_eq!(screen.all().matches("overloaded").count(), 1);
+    screen.leave();
+}
+
+#[test]
+fn enter_sends_a_prompt_that_ends_with_a_directory() {
+    let world = World::new();
+    fs::create_dir(world.work().join("docs")).expect("failed to create directory");
+    fs::write(world.work().join("docs/page.md"), "x").expect("failed to write");
+    for typed in ["look at @docs", "look at @docs/"] {
+        let mut screen = Screen::demo(&world, &[]);
+        screen.wait_idle();
+        screen.keys(typed);
+        screen.wait_for("docs/page.md");
+        screen.keys(ENTER);
+        screen.wait_for(&format!("› {typed}"));
+        screen.wait_for("I am the demo model");
+        screen.leave();
+    }
+    // A selected file is completed first.
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.keys("look at @docs/");
+    screen.wait_for("docs/page.md");
+    screen.keys(DOWN);
+    screen.keys(ENTER);
+    screen.wait_for("look at @docs/page.md");
+    screen.keys(ENTER);
+    screen.wait_for("I am the demo model");
     screen.leave();
 }

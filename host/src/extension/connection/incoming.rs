@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use zot_protocol::{
     Capability, FrameError, FromExtension, Hello, Id, Tagged,
-    validate::{self, Refusal, RefusalKind},
+    validate::{self, Hint, Refusal, RefusalKind, SpreadJson},
 };
 
 use super::{Connection, Stage, reader::ReadState};
@@ -44,10 +44,20 @@ impl Connection {
             .and_then(|frame| validate::images(&frame).map(|()| frame));
         match frame {
             Ok(frame) => {
+                state.spread = SpreadJson::default();
                 self.end_garbage_run(state);
                 self.frame(frame, state)
             }
-            Err(refusal) => self.refused(refusal, state),
+            Err(refusal) => {
+                let was_inside = state.spread.is_open();
+                let spread = state.spread.push(line);
+                if let Some(hint) = &spread {
+                    self.listener.log(&format!("{hint}; {}", hint.fix()));
+                }
+                // The first line of the object has been quoted.
+                let is_inside = was_inside && (spread.is_some() || state.spread.is_open());
+                self.refused(refusal, (!is_inside).then_some(line), state)
+            }
         }
     }
 
@@ -186,13 +196,21 @@ impl Connection {
         if state.unknown_types.len() < UNKNOWN_TYPES_NAMED
             && state.unknown_types.insert(name.clone())
         {
+            let nearest = validate::nearest(&name, FromExtension::NAMES.iter().copied());
+            let hint = Hint::UnknownType { name, nearest };
             self.listener
-                .log(&format!("ignored a frame of unknown type {name:?}"));
+                .log(&format!("ignored: {hint}; {}", hint.fix()));
         }
         Ok(())
     }
 
-    fn refused(&self, refusal: Refusal, state: &mut ReadState) -> Result<(), String> {
+    /// Handles a line that is not a valid frame. `line` is `None` if the log already explains it.
+    fn refused(
+        &self,
+        refusal: Refusal,
+        line: Option<&[u8]>,
+        state: &mut ReadState,
+    ) -> Result<(), String> {
         if refusal.kind == RefusalKind::NotJson {
             state.garbage += 1;
             if state.garbage >= self.limits.garbage_lines {
@@ -204,8 +222,14 @@ impl Connection {
         } else {
             self.end_garbage_run(state);
         }
-        if state.garbage <= GARBAGE_LOGGED {
-            self.listener.log(&refusal.to_string());
+        if let Some(line) = line
+            && state.garbage <= GARBAGE_LOGGED
+        {
+            // Only text that is no frame is quoted: a frame may contain what a guard would remove.
+            match validate::hints::<FromExtension>(line).first() {
+                Some(hint @ Hint::NotJson(_)) => self.listener.log(&hint.to_string()),
+                _ => self.listener.log(&refusal.to_string()),
+            }
         }
         if state.ack.is_some() && refusal.kind != RefusalKind::NotJson {
             return Err(format!(

@@ -3,7 +3,7 @@
 use std::{collections::HashSet, io, time::Duration};
 
 use tokio::{io::AsyncRead, pin, task::yield_now, time::Instant};
-use zot_protocol::{HelloAck, NoteLevel, limits::Limits};
+use zot_protocol::{HelloAck, NoteLevel, limits::Limits, validate::SpreadJson};
 
 use super::{Connection, timer::Timer};
 use crate::extension::{pending::RequestError, wire::LineReader};
@@ -27,6 +27,8 @@ pub(super) struct ReadState {
     /// Consecutive lines that are not JSON.
     pub(super) garbage: usize,
     pub(super) unknown_types: HashSet<String>,
+    /// Recognises a frame that is spread over several lines.
+    pub(super) spread: SpreadJson,
     /// Whether registrations have changed since the listener was last notified.
     pub(super) changed: bool,
     stall_counted_from: Instant,
@@ -41,6 +43,7 @@ impl ReadState {
             frame_deadline: Some(start + limits.hello.min(limits.hello_notice)),
             garbage: 0,
             unknown_types: HashSet::new(),
+            spread: SpreadJson::default(),
             changed: false,
             stall_counted_from: start,
         }

@@ -133,7 +133,7 @@ fn build_command(manifest_dir: &Path, exec: &str) -> Option<String> {
 
 fn build_hint(build: Option<&str>) -> String {
     build.map_or_else(String::new, |command| {
-        format!("\nhint: build it first, in the extension's directory: {command}")
+        format!("\nhint: run `{command}` in the extension's directory to build it")
     })
 }
 

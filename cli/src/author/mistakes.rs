@@ -1,0 +1,240 @@
+//! Recognises mistakes in what an extension writes, while its author tries it.
+
+use std::{
+    path::Path,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use parking_lot::Mutex;
+use serde::Deserialize;
+use tokio::sync::Notify;
+use zot_host::extension::{Launch, connection::Tap};
+use zot_protocol::{
+    FromExtension,
+    validate::{self, Hint, SpreadJson},
+};
+
+use crate::{
+    clean,
+    short_lived_host::{self, ShortLivedHost},
+};
+
+/// Maximum number of mistakes to report.
+const MOST: usize = 8;
+/// Maximum length of a quoted line, in characters.
+const QUOTED_CHARS: usize = 160;
+
+/// How long an extension may be silent after its start before we find out whether it holds its
+/// output back.
+pub(crate) const SILENCE: Duration = Duration::from_secs(4);
+/// How long to wait for the output of a second copy, which comes immediately unless it is buffered.
+const PROBE: Duration = Duration::from_millis(300);
+
+/// The mistakes of one extension.
+#[derive(Debug, Default)]
+pub(crate) struct Mistakes {
+    seen: Mutex<Seen>,
+    /// Whether zot has closed the extension's standard input.
+    closing: AtomicBool,
+    /// Notified of each line.
+    changed: Notify,
+}
+
+#[derive(Debug, Default)]
+struct Seen {
+    spread: SpreadJson,
+    hints: Vec<Hint>,
+    /// The type and the id of the reply that zot waits for.
+    awaited: Option<(&'static str, String)>,
+    /// A reply that cannot be matched to the request.
+    unmatched: Option<Unmatched>,
+    /// Whether anything has been received.
+    has_output: bool,
+    /// Whether a frame has been received.
+    has_frames: bool,
+    /// Whether the awaited output came only after standard input was closed.
+    is_late: bool,
+}
+
+/// Why a reply cannot be matched to its request, and how to fix it.
+#[derive(Debug, Clone)]
+struct Unmatched {
+    what: String,
+    fix: String,
+}
+
+#[derive(Deserialize)]
+struct Envelope {
+    #[serde(rename = "type", default)]
+    kind: String,
+    #[serde(default)]
+    id: serde_json::Value,
+}
+
+impl Mistakes {
+    /// From now on, output was held back in a buffer.
+    pub(crate) fn expect_end(&self) {
+        self.closing.store(true, Ordering::SeqCst);
+    }
+
+    /// Waits until a reply arrives that cannot be matched to the request. Waiting longer would be
+    /// pointless.
+    pub(crate) async fn unmatched_reply(&self) -> anyhow::Error {
+        loop {
+            let changed = self.changed.notified();
+            let found = self.seen.lock().unmatched.clone();
+            if let Some(Unmatched { what, fix }) = found {
+                return anyhow::anyhow!("{what}\nhint: {fix}");
+            }
+            changed.await;
+        }
+    }
+
+    /// Returns the mistake that keeps zot from recognising `hello`.
+    pub(crate) fn hidden_hello(&self) -> Option<Hint> {
+        let seen = self.seen.lock();
+        let hides_hello = |hint: &&Hint| matches!(hint, Hint::SpreadOverLines { frame_type: Some(kind), .. } if kind == "hello");
+        seen.hints.iter().find(hides_hello).cloned()
+    }
+
+    /// Waits until it is clear that zot will not receive `hello`, and returns why.
+    pub(crate) async fn no_hello(&self, launch: &Launch, cwd: &Path) -> Hint {
+        let silence = tokio::time::sleep(SILENCE);
+        tokio::pin!(silence);
+        loop {
+            let changed = self.changed.notified();
+            if let Some(hint) = self.hidden_hello() {
+                return hint;
+            }
+            tokio::select! {
+                () = &mut silence => break,
+                () = changed => {}
+            }
+        }
+        if !self.seen.lock().has_output && holds_output_back(launch, cwd).await {
+            let language = launch.manifest.language.clone().unwrap_or_default();
+            let language = language.to_ascii_lowercase();
+            return Hint::BlockBuffered { language };
+        }
+        std::future::pending().await
+    }
+
+    /// Returns the mistakes, each with its fix.
+    pub(crate) fn found(&self, language: &str) -> Vec<(String, String)> {
+        let seen = self.seen.lock();
+        let late = seen.is_late.then(|| Hint::BlockBuffered {
+            language: language.to_ascii_lowercase(),
+        });
+        let hints = late.iter().chain(&seen.hints);
+        hints.map(|hint| (hint.to_string(), hint.fix())).collect()
+    }
+}
+
+impl Tap for Mistakes {
+    fn received(&self, _: &str, line: &[u8]) {
+        self.examine(line);
+        self.changed.notify_waiters();
+    }
+
+    fn sent(&self, _: &str, line: &[u8]) {
+        let Ok(request) = serde_json::from_slice::<Envelope>(line) else {
+            return;
+        };
+        let kind = match &*request.kind {
+            "command_invoked" => "command_response",
+            "tool_call" => "tool_result",
+            _ => return,
+        };
+        let id = request.id.as_str().unwrap_or_default().to_owned();
+        self.seen.lock().awaited = Some((kind, id));
+    }
+}
+
+impl Mistakes {
+    fn examine(&self, line: &[u8]) {
+        let envelope: Option<Envelope> = serde_json::from_slice(line).ok();
+        let mut seen = self.seen.lock();
+        seen.has_output = true;
+        if self.closing.load(Ordering::SeqCst) {
+            let awaited = seen.awaited.as_ref();
+            seen.is_late |= envelope.is_some_and(|it| match awaited {
+                Some((kind, id)) => it.kind == *kind && it.id == id.as_str(),
+                None => it.kind == "hello" && !seen.has_frames,
+            });
+            return;
+        }
+        seen.has_frames |= envelope.is_some();
+        let spread = seen.spread.push(line);
+        if let (Some((kind, id)), None) = (&seen.awaited, &seen.unmatched) {
+            let found = match (&envelope, &spread) {
+                (Some(it), _) if it.kind == *kind && it.id == id.as_str() => {
+                    seen.awaited = None;
+                    None
+                }
+                (Some(it), _) if it.kind == *kind => Some(Unmatched {
+                    what: format!(
+                        "its `{kind}` has another `id` than the request: {}",
+                        quoted(line)
+                    ),
+                    fix: format!("copy the `id` of the request, {id:?}, as a string"),
+                }),
+                (_, Some(hint @ Hint::SpreadOverLines { frame_type, .. }))
+                    if frame_type.as_deref() == Some(*kind) =>
+                {
+                    Some(Unmatched {
+                        what: format!("zot cannot read its answer: {hint}"),
+                        fix: hint.fix(),
+                    })
+                }
+                _ => None,
+            };
+            if found.is_some() {
+                seen.unmatched = found;
+                return;
+            }
+        }
+        let hints = if seen.spread.is_open() || spread.is_some() {
+            spread.into_iter().collect()
+        } else {
+            validate::hints::<FromExtension>(line)
+        };
+        for hint in hints.into_iter().filter(Hint::is_mistake) {
+            if seen.hints.len() < MOST && !seen.hints.contains(&hint) {
+                seen.hints.push(hint);
+            }
+        }
+    }
+}
+
+/// Starts a second copy of the extension, and closes its standard input: a program that holds its
+/// output back writes it when it exits.
+async fn holds_output_back(launch: &Launch, cwd: &Path) -> bool {
+    let copy = Arc::new(Mistakes::default());
+    let mut config = short_lived_host::config(cwd, &launch.home, std::slice::from_ref(launch));
+    config.tap = Some(Arc::clone(&copy) as Arc<dyn Tap>);
+    let Ok(running) = ShortLivedHost::start(config) else {
+        return false;
+    };
+    let loading = running.host.load(vec![launch.clone()]);
+    let _ = tokio::time::timeout(PROBE, loading).await;
+    copy.expect_end();
+    running.host.shutdown().await;
+    copy.seen.lock().is_late
+}
+
+/// Quotes the beginning of a line.
+pub(crate) fn quoted(line: &[u8]) -> String {
+    let start = &line[..line.len().min(4 * QUOTED_CHARS)];
+    let text = clean::line(&String::from_utf8_lossy(start));
+    let shown: String = text.chars().take(QUOTED_CHARS).collect();
+    let rest = if shown.len() < text.len() || start.len() < line.len() {
+        "…"
+    } else {
+        ""
+    };
+    format!("`{shown}{rest}`")
+}
