@@ -48,8 +48,8 @@
 //! | `{"$cap":NAME,"as":MATCH}` | any value, or one that matches `as`; it is bound to the name from then on |
 //! | `{"$fill":TEXT}` | the string, with the directories of this run filled in |
 //!
-//! A frame to send can contain `{"$new":NAME}`, which creates an id, `$ref`, `$fill` and `$lit`,
-//! and no other matcher. A name must be bound exactly once, before it is used. A field whose name
+//! The only matchers allowed in a `send` frame are `{"$new":NAME}` (which creates an id), `$ref`,
+//! `$fill` and `$lit`. A name must be bound exactly once, before it is used. A field whose name
 //! begins with a dollar sign is written with an additional one: `"$$ref"`.
 //!
 //! `$fill` supports `${cwd}`, `${extension_dir}`, `${data_dir}`, `${home}` and `${tmp}`; `$$` is a

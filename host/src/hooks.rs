@@ -14,7 +14,7 @@ pub enum Confirmed {
 }
 
 /// The program that embeds a host, such as a terminal UI, a driver over a pipe, or a test. Every
-/// method has a default that does nothing. None of them may block or panic. They are called in the
+/// method has a default that does nothing. None of them may block, panic or call back into the host. They are called in the
 /// order of the events that they report. Text arrives as the extension sent it, so strip control
 /// sequences before writing it to a terminal.
 #[expect(unused_variables, reason = "the defaults do nothing")]

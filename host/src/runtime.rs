@@ -197,7 +197,7 @@ impl Runtime {
         work: impl FnOnce(Arc<Agent>, Events, CancellationToken) -> F + Send + 'static,
     ) -> Result<EventStream, Unavailable> {
         let (active, cancel) = self.occupy()?;
-        let (events, stream) = Events::channel();
+        let (events, stream) = Events::channel(cancel.clone());
         let inner = Arc::clone(&self.0);
         tokio::spawn(async move {
             let mut loaded = inner.loaded.subscribe();

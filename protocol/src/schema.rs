@@ -159,7 +159,8 @@ pub fn of_response(command: Option<&str>) -> Document {
     inline_response(command).named()
 }
 
-/// Returns the commands that have a response, and `None` for an unknown command.
+/// Returns the commands that have a response, followed by `None`, which stands for an unknown
+/// command.
 fn responses() -> impl Iterator<Item = Option<&'static str>> {
     let commands = rpc::Data::COMMANDS.iter().map(|command| Some(*command));
     commands.chain([None])

@@ -12,16 +12,17 @@ use std::{
 use parking_lot::Mutex;
 use serde::Deserialize;
 use tokio::sync::Notify;
-use zot_host::extension::{Launch, connection::Tap};
+use zot_host::{
+    Host,
+    extension::{Launch, connection::Tap},
+    home::Home,
+};
 use zot_protocol::{
     FromExtension,
     validate::{self, Hint, SpreadJson},
 };
 
-use crate::{
-    clean,
-    short_lived_host::{self, ShortLivedHost},
-};
+use crate::{clean, short_lived_host};
 
 /// Maximum number of mistakes to report.
 const MOST: usize = 8;
@@ -168,6 +169,10 @@ impl Mistakes {
             return;
         }
         seen.has_frames |= envelope.is_some();
+        if envelope.is_some() {
+            // A whole object, so an earlier line did not begin one.
+            seen.spread = SpreadJson::default();
+        }
         let spread = seen.spread.push(line);
         if let (Some((kind, id)), None) = (&seen.awaited, &seen.unmatched) {
             let found = match (&envelope, &spread) {
@@ -214,15 +219,23 @@ impl Mistakes {
 /// output back writes it when it exits.
 async fn holds_output_back(launch: &Launch, cwd: &Path) -> bool {
     let copy = Arc::new(Mistakes::default());
-    let mut config = short_lived_host::config(cwd, &launch.home, std::slice::from_ref(launch));
+    // The first copy is still running, so this one has a data directory and a log of its own.
+    let folder = launch
+        .home
+        .path()
+        .join(format!(".probe-{}", std::process::id()));
+    let mut launch = launch.clone();
+    launch.home = Home::at(&folder);
+    let mut config = short_lived_host::config(cwd, &launch.home, std::slice::from_ref(&launch));
     config.tap = Some(Arc::clone(&copy) as Arc<dyn Tap>);
-    let Ok(running) = ShortLivedHost::start(config) else {
+    // The program is a subreaper already. A second one would reap the children of the first host.
+    let Ok(host) = Host::new(config) else {
         return false;
     };
-    let loading = running.host.load(vec![launch.clone()]);
-    let _ = tokio::time::timeout(PROBE, loading).await;
+    let _ = tokio::time::timeout(PROBE, host.load(vec![launch])).await;
     copy.expect_end();
-    running.host.shutdown().await;
+    host.shutdown().await;
+    let _ = std::fs::remove_dir_all(&folder);
     copy.seen.lock().is_late
 }
 

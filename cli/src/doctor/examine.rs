@@ -157,7 +157,10 @@ async fn watch(
         let hint = observer.mistakes[launch.name()].no_hello(launch, cwd).await;
         hints.lock().insert(launch.name().to_owned(), hint);
     });
-    let probing = futures_util::future::join_all(probing);
+    let probing = async {
+        futures_util::future::join_all(probing).await;
+        std::future::pending::<()>().await;
+    };
     let hopeless = async {
         loop {
             tokio::time::sleep(SETTLE).await;
@@ -173,7 +176,7 @@ async fn watch(
         tokio::select! {
             _ = host.load(launches) => tokio::time::sleep(SETTLE).await,
             () = hopeless => {}
-            _ = probing => std::future::pending().await,
+            () = probing => {}
         }
     };
     let activity = || {

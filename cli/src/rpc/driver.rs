@@ -114,7 +114,7 @@ impl Driver {
                 event = next(&mut self.active), if sends => self.event(event),
                 note = self.notes.next(), if sends => self.note(note),
                 () = self.told.changed(), if sends => self.report_change(),
-                Some(result) = self.requests.join_next() => {
+                Some(result) = self.requests.join_next(), if sends => {
                     self.extension_result(result.expect("a request task does not panic"));
                 }
                 code = agent.signalled() => {

@@ -10,6 +10,7 @@ use std::{
 
 use rustix::process::Signal;
 use serde_json::{Value, json};
+use zot_process::untimed;
 
 use crate::support::{RunOutput, World, process, terminal, text, wait_until};
 
@@ -85,7 +86,7 @@ fn every_kind_of_tool_content_is_printed() {
     let ran = call(&world, &["picture"]);
     assert_eq!(
         (ran.code, &*ran.out),
-        (Some(0), "here:\n[image image/png, 8 bytes]\n")
+        (Some(0), "here:\n[image image/png, 67 bytes]\n")
     );
     let ran = call(&world, &["wrong"]);
     assert_eq!(
@@ -284,10 +285,13 @@ fn ctrl_c_cancels_the_call_and_leaves_no_process() {
     let ran = RunOutput::of(child.wait_with_output().expect("failed to wait"));
     assert_eq!((ran.code, &*ran.out), (Some(130), ""), "{ran:?}");
     let log = log();
-    assert!(log.lines().any(|line| line == "cancelled"), "{log}");
+    assert!(
+        log.lines().any(|line| untimed(line) == "cancelled"),
+        "{log}"
+    );
     let extension = log
         .lines()
-        .find_map(|line| line.strip_prefix("slow in process "));
+        .find_map(|line| untimed(line).strip_prefix("slow in process "));
     let extension = Path::new("/proc").join(extension.expect("not printed"));
     assert!(!extension.exists(), "{}", extension.display());
 }
@@ -302,7 +306,7 @@ fn daemons_are_killed_when_the_call_ends() {
     let log = fs::read_to_string(world.path("zot/logs/ext-kit.log")).expect("failed to read log");
     let time = log
         .lines()
-        .find_map(|line| line.strip_prefix("a daemon sleeps "));
+        .find_map(|line| untimed(line).strip_prefix("a daemon sleeps "));
     let wanted = format!("sleep\0{}\0", time.expect("not printed"));
     let all = fs::read_dir("/proc")
         .expect("failed to read directory")

@@ -227,7 +227,7 @@ impl<'s> Generator<'s> {
         Err(fault.unwrap_or_else(|| nothing(leaves)))
     }
 
-    /// Checks a value against all schemas of its place, including the branches taken.
+    /// Checks a value against every schema that applies at its position, including the branches taken.
     fn fits(&mut self, leaves: &[SchemaNode<'s>], value: &Value) -> Result<(), Unsatisfied> {
         self.fuel = self.fuel.saturating_sub(1);
         self.parts.check(leaves, value)

@@ -9,7 +9,7 @@ const NEIGHBOURS: i128 = 8;
 /// Unbounded random numbers stay within the range that every language represents exactly.
 const EXACT: i128 = 1 << 53;
 
-/// The constraints that the schemas of a place put on a number.
+/// The constraints on a number from all schemas that apply at its position.
 struct Bounds<'n, 's> {
     low: Option<Bound<'n, 's>>,
     high: Option<Bound<'n, 's>>,

@@ -34,7 +34,8 @@ impl PartValidators {
         Self { parts: parts.ok() }
     }
 
-    /// Checks a value against all schemas of its place and returns the keyword that rejects it.
+    /// Checks a value against every schema that applies at its position, and returns the keyword
+    /// that rejects it.
     pub(super) fn check(&self, place: &[SchemaNode<'_>], value: &Value) -> Result<(), Unsatisfied> {
         let Some(parts) = &self.parts else {
             return Ok(());

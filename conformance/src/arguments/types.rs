@@ -61,7 +61,7 @@ pub(super) fn fixed<'n, 's>(
     constant.or_else(|| listed.min_by_key(|(.., values)| values.len()))
 }
 
-/// Returns the types that all schemas of a place allow.
+/// Returns the types that every schema at a position allows.
 pub(super) fn types(leaves: &[SchemaNode<'_>]) -> Result<Vec<&'static str>, Unsatisfied> {
     let mut allowed: Option<Vec<&'static str>> = None;
     for node in leaves {

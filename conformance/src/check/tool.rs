@@ -45,7 +45,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Quick,
         title: "`content` is a list of known blocks",
         does: "Validates every `tool_result`.",
-        why: "The model sees an error instead of an invalid result.",
+        why: "If the result is invalid, the model sees an error instead.",
         fix: r#""content": [{"type":"text","text":"…"}]; not a plain string."#,
         needs: &[],
         run: Run::Watched(valid_result, |surface, _| no_tools(surface)),
@@ -321,7 +321,7 @@ fn slow_tools(cx: &Cx) -> Vec<Finding> {
     slow.map(|(tool, took)| {
         let (name, took) = (&tool.name, shown(took));
         Finding::new(format!(
-            "`{name}` took {took}; with `tool_progress` the user sees that it is working"
+            "`{name}` took {took}; send `tool_progress` so that the user can see that it is working"
         ))
     })
     .collect()

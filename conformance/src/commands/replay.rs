@@ -115,7 +115,7 @@ pub(super) fn extension_of(scripts: &[Script]) -> anyhow::Result<PathBuf> {
         };
         match &found {
             Some(other) if other.canonicalize().ok() != dir.canonicalize().ok() => bail!(
-                "the transcripts are for different extensions, `{}` and `{}`\nhint: replay them separately, or pass one directory for all",
+                "the transcripts are for different extensions, `{}` and `{}`\nhint: replay them separately, or pass one extension directory to use for all of them",
                 other.display(),
                 dir.display()
             ),

@@ -85,9 +85,10 @@ impl Row {
     /// the middle of `execve`: the kernel has dropped its old environment and not yet set the new
     /// one, which may well have a mark.
     pub(crate) fn has_no_environment(&self) -> bool {
-        // Kernel threads have none either; they are the children of process 2 (`kthreadd`).
-        let has_one = self.zombie || self.parent == 2;
-        !has_one
+        // Zombies and kernel threads (the children of process 2, `kthreadd`) never have one, so they
+        // do not count.
+        let never_has_one = self.zombie || self.parent == 2;
+        !never_has_one
             && matches!(
                 self.mark.get_or_init(|| self.read_mark()),
                 Mark::NoEnvironment

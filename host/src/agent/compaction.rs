@@ -23,8 +23,8 @@ const INTRODUCTION: &str = "Summary of the conversation so far:";
 
 /// Why no summary was created.
 enum NoSummary {
-    /// zot or an interceptor refused the request.
-    Refused(String),
+    /// zot or an interceptor refused the request, and told the user this.
+    Refused(String, HeldNotes),
     /// The provider failed with this message.
     Failed(String),
 }
@@ -78,7 +78,7 @@ impl Agent {
         let summarising = async {
             match self.ask_for_summary(&mut tokens).await {
                 Ok(summary) => self.reviewed(summary).await,
-                Err(NoSummary::Refused(reason)) => (Err(reason), HeldNotes::default()),
+                Err(NoSummary::Refused(reason, notes)) => (Err(reason), notes),
                 Err(NoSummary::Failed(error)) => {
                     let (Ok(text) | Err(text), notes) = self.reviewed(error).await;
                     (Err(text), notes)
@@ -97,11 +97,14 @@ impl Agent {
     }
 
     async fn ask_for_summary(&self, tokens: &mut Tokens) -> Result<String, NoSummary> {
-        let (may, _) = self.may_call_model(0, TurnPurpose::Compact).await;
-        may.map_err(NoSummary::Refused)?;
+        let refused = |reason| NoSummary::Refused(reason, HeldNotes::default());
+        let (may, notes) = self.may_call_model(0, TurnPurpose::Compact).await;
+        if let Err(reason) = may {
+            return Err(NoSummary::Refused(reason, notes));
+        }
         let mut answer = Answer::default();
         let asked = self.stream_with_question(ASK).await;
-        let mut deltas = asked.map_err(NoSummary::Refused)?;
+        let mut deltas = asked.map_err(refused)?;
         while answer.stop.is_none() {
             match deltas.next().await {
                 Some(Ok(delta)) => drop(answer.take_in(delta)),
@@ -113,7 +116,7 @@ impl Agent {
         let summary = answer.text().trim().to_owned();
         if summary.is_empty() {
             let why = "the model returned no summary; the conversation is unchanged";
-            return Err(NoSummary::Refused(why.to_owned()));
+            return Err(refused(why.to_owned()));
         }
         Ok(summary)
     }

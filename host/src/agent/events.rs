@@ -6,6 +6,7 @@ use std::sync::{
 };
 
 use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
 use zot_protocol::rpc;
 
 use crate::extension::notes::HeldNotes;
@@ -20,17 +21,20 @@ pub(crate) struct Events {
     to: mpsc::Sender<rpc::Event>,
     sent: Arc<AtomicU64>,
     handled: watch::Receiver<u64>,
+    /// Cancels the operation that sends the events.
+    cancel: CancellationToken,
 }
 
 impl Events {
-    /// Creates the sender and its stream.
-    pub(crate) fn channel() -> (Self, EventStream) {
+    /// Creates the sender and its stream. `cancel` cancels the operation that sends the events.
+    pub(crate) fn channel(cancel: CancellationToken) -> (Self, EventStream) {
         let (to, from) = mpsc::channel(CAPACITY);
         let handled = watch::Sender::new(0);
         let events = Self {
             to,
             sent: Arc::default(),
             handled: handled.subscribe(),
+            cancel,
         };
         let stream = EventStream {
             from,
@@ -47,13 +51,17 @@ impl Events {
         }
     }
 
-    /// Passes on notes about an event that has just been sent, after its reader has handled it.
+    /// Passes on notes about an event that has just been sent, after its reader has handled it. A
+    /// reader that has stopped reading cannot hold up a cancelled operation.
     pub(crate) async fn release(&self, notes: HeldNotes) {
         if notes.any() {
             let sent = self.sent.load(Ordering::SeqCst);
             let mut handled = self.handled.clone();
-            // Fails if the stream is gone, and with it the order of events.
-            let _ = handled.wait_for(|handled| *handled >= sent).await;
+            tokio::select! {
+                // Fails if the stream is gone, and with it the order of events.
+                _ = handled.wait_for(|handled| *handled >= sent) => {}
+                () = self.cancel.cancelled() => {}
+            }
         }
     }
 

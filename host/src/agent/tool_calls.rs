@@ -54,8 +54,10 @@ struct ModelCall<'e> {
 
 impl Watcher for ModelCall<'_> {
     async fn intercepted(&mut self, _: Option<&Object>, notes: HeldNotes) {
-        if let Some(event) = self.event.take() {
-            self.events.send(event).await;
+        // Cancelling the call can drop this future. The event is then still unsent.
+        if let Some(event) = &self.event {
+            self.events.send(event.clone()).await;
+            self.event = None;
         }
         self.events.release(notes).await;
     }

@@ -293,7 +293,7 @@ impl Agent {
 
     /// Passes text from the model or its provider through the `assistant_message` interceptors.
     /// Returns the resulting text, or the reason given by the interceptor that blocked it. No part
-    /// of the text may be shown or stored before that.
+    /// of the text may be shown before that.
     pub(super) async fn reviewed(&self, text: String) -> (Result<String, String>, HeldNotes) {
         let asked = AssistantMessageIntercept::new(text).into();
         let (outcome, notes) = self.host.intercept_holding_notes(asked).await;
@@ -349,8 +349,10 @@ impl Agent {
         if !partial.is_blank() {
             // Text that was held back has not been intercepted, so do not show it.
             let content = (!held).then(|| shown(partial.blocks()));
+            let text = partial.text();
             let time = self.append(Role::Assistant, partial.into_blocks()).await;
             if let Some(content) = content {
+                self.tell_observers(text);
                 events.send(rpc::AssistantMessage::new(content, time)).await;
             }
         }

@@ -116,6 +116,11 @@ impl Host {
         let _ = listed.wait_for(|listed| *listed).await;
     }
 
+    /// Reports whether [`listed`](Self::listed) would return at once.
+    pub fn is_listed(&self) -> bool {
+        *self.0.listed.borrow()
+    }
+
     /// Returns the extensions whose commands and tools may not be in the registry yet.
     pub fn starting(&self) -> Vec<String> {
         let is_paused = self.0.active.borrow().is_none();

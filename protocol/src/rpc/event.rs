@@ -230,8 +230,8 @@ pub struct UsageEvent {
     pub cumulative: Usage,
 }
 
-/// A model call has ended. If the user aborts the prompt while tools are running, a second one with
-/// `aborted` follows their results.
+/// A model call has ended. If the user aborts the prompt while tools are running, a second
+/// `turn_end`, with `stop` set to `aborted`, follows their results.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "turn_end", "stop": "end_turn"},
@@ -254,7 +254,7 @@ pub struct TurnEnd {
 #[non_exhaustive]
 pub struct Done {}
 
-/// The prompt or the compaction failed. `done` follows. The process goes on.
+/// The prompt or the compaction failed. `done` follows. The agent keeps running.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{"type": "error", "message": "stopped after 50 steps"}]))]
 #[non_exhaustive]
@@ -366,8 +366,8 @@ pub struct ExtToolResult {
 }
 
 /// The last answer to `get_extensions` or `get_commands` is out of date, for example because an
-/// extension has finished starting. Send the command again to get the current list. This event is
-/// sent once after each of these commands, at any time.
+/// extension has finished starting. Send the command again to get the current list. After each of
+/// these commands, this event is sent at most once, and can arrive at any time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "ext_changed"}]))]

@@ -102,7 +102,12 @@ fn walk(
         };
         let path = format!("{prefix}{text}");
         // Before its kind is checked: a socket in a build folder must not prevent the installation.
-        let is_directory = entry.file_type() == FileType::Directory;
+        let is_directory = match entry.file_type() {
+            // Some file systems do not say.
+            FileType::Unknown => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
+                .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory),
+            known => known == FileType::Directory,
+        };
         if path != MANIFEST && ignored.matched(&path, is_directory).is_ignore() {
             continue;
         }

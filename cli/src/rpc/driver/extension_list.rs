@@ -9,7 +9,10 @@ use zot_protocol::{
     rpc::{CommandInfo, CommandSource, Commands, Data, Event, ExtChanged, Extensions},
 };
 
-use super::{Driver, extension_requests::ExtensionResult};
+use super::{
+    Driver,
+    extension_requests::{ExtensionResult, MAX_COMMANDS},
+};
 
 /// What a client knows about extensions.
 pub(super) struct Told {
@@ -55,6 +58,12 @@ impl Driver {
     /// Answers with a list, as soon as all extensions have been found. Does not wait until they
     /// have started.
     pub(super) fn list(&mut self, id: Option<RequestId>, list: List) {
+        if self.runtime.host().is_listed() {
+            return self.listed(id, list);
+        }
+        if self.requests.len() >= MAX_COMMANDS {
+            return self.refuse(id, list.command(), "too many commands are running");
+        }
         let runtime = self.runtime.clone();
         let mut ending = self.ending.subscribe();
         self.requests.spawn(async move {

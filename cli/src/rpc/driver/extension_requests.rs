@@ -15,7 +15,7 @@ use super::{super::queue::Job, Driver, extension_list::List};
 /// disconnect it.
 pub(super) const MAX_CONCURRENT: usize = 16;
 /// Maximum number of running and queued commands.
-const MAX_COMMANDS: usize = 1_000;
+pub(super) const MAX_COMMANDS: usize = 1_000;
 
 /// The error for jobs that are dropped at shutdown.
 pub(super) const SHUTTING_DOWN: &str = "zot is shutting down";

@@ -199,7 +199,7 @@ fn a_prompt_can_contain_images() {
     let content = &of(&lines, "user_message")["content"];
     assert_eq!(
         content,
-        &json!([{"type": "image", "mime_type": "image/png", "bytes": 8}])
+        &json!([{"type": "image", "mime_type": "image/png", "bytes": 67}])
     );
     for (image, why) in [
         (

@@ -65,7 +65,7 @@ impl Compiler {
                 Side::Expected => Ok(PatternNode::Wildcard(text.clone())),
                 Side::Sent => Err(PatternError::new(
                     at,
-                    "`[..]` is a matcher, which is not allowed in a frame to send; for the literal text, use `$lit`",
+                    "`[..]` is a matcher; matchers are not allowed in a `send` frame; for the literal text, use `$lit`",
                 )),
             },
             Value::Object(object) => self.object(object, at, absence),
@@ -118,9 +118,9 @@ impl Compiler {
             };
             format!("unknown matcher `{key}`{hint}")
         } else if self.side == Side::Sent && !SENT.contains(&key) {
-            format!("`{key}` is a matcher, which is not allowed in a frame to send")
+            format!("`{key}` is a matcher; matchers are not allowed in a `send` frame")
         } else if self.side == Side::Expected && key == "$new" {
-            "`$new` is only allowed in a frame to send; to capture an extension's id, use `$cap`"
+            "`$new` is only allowed in a `send` frame; to capture an extension's id, use `$cap`"
                 .to_owned()
         } else {
             return Ok(());

@@ -52,7 +52,7 @@ impl PatternNode {
             | Self::Capture { .. } => {
                 return Err(PatternError::new(
                     at,
-                    "a matcher is not allowed in a frame to send",
+                    "matchers are not allowed in a `send` frame",
                 ));
             }
         })

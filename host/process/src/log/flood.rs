@@ -29,7 +29,8 @@ impl Flood {
     /// Appends the line to `out`, or drops it.
     pub(super) fn pass(&mut self, line: &[u8], now: Instant, out: &mut Vec<u8>) {
         self.fill(now);
-        let size = line.len() as u64;
+        // The time is added later, but counts: a flood of empty lines is a flood of times.
+        let size = (line.len() + super::time::STAMP_BYTES) as u64;
         let flooded = self.dropped > 0;
         if size > self.room || (flooded && self.room < self.burst / 4) {
             self.dropped += 1;

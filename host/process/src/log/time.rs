@@ -5,6 +5,9 @@ use std::time::SystemTime;
 /// The format of a time, with a space after it.
 const FORMAT: &str = "0000-00-00T00:00:00Z ";
 
+/// The length of a time and its space.
+pub(super) const STAMP_BYTES: usize = FORMAT.len();
+
 /// Returns the current time in UTC, followed by a space.
 pub(super) fn stamp() -> String {
     format!("{} ", humantime::format_rfc3339_seconds(SystemTime::now()))

@@ -21,6 +21,14 @@ const GARBAGE_LOGGED: usize = 10;
 /// use up by inventing types.
 const UNKNOWN_TYPES_NAMED: usize = 64;
 
+/// What the log says about a rejected line, instead of the reason.
+enum Shown {
+    /// The line, quoted.
+    Quoted(String),
+    /// Nothing: another line of the log explains it.
+    Explained,
+}
+
 impl Connection {
     /// Handles one line. An error ends the connection.
     pub(super) fn line(&self, line: Line<'_>, state: &mut ReadState) -> Result<(), String> {
@@ -45,18 +53,38 @@ impl Connection {
         match frame {
             Ok(frame) => {
                 state.spread = SpreadJson::default();
+                state.broken_frame = false;
                 self.end_garbage_run(state);
                 self.frame(frame, state)
             }
             Err(refusal) => {
+                let is_json = refusal.kind != RefusalKind::NotJson;
+                let begins_object = line.trim_ascii_start().starts_with(b"{");
+                if is_json && begins_object {
+                    // A whole object, so an earlier line did not begin one.
+                    state.spread = SpreadJson::default();
+                    return self.refused(refusal, None, state);
+                }
                 let was_inside = state.spread.is_open();
                 let spread = state.spread.push(line);
                 if let Some(hint) = &spread {
                     self.listener.log(&format!("{hint}; {}", hint.fix()));
                 }
-                // The first line of the object has been quoted.
-                let is_inside = was_inside && (spread.is_some() || state.spread.is_open());
-                self.refused(refusal, (!is_inside).then_some(line), state)
+                if was_inside && (spread.is_some() || state.spread.is_open()) {
+                    // The log explains the object as a whole.
+                    return self.refused(refusal, Some(Shown::Explained), state);
+                }
+                // Text that looks like part of a frame may contain what a guard would remove.
+                state.broken_frame |= begins_object || line.trim_ascii_start().starts_with(b"[");
+                let text = (!is_json && !state.broken_frame)
+                    .then(|| validate::hints::<FromExtension>(line));
+                let quoted = text
+                    .and_then(|hints| hints.into_iter().find(|it| matches!(it, Hint::NotJson(_))));
+                self.refused(
+                    refusal,
+                    quoted.map(|hint| Shown::Quoted(hint.to_string())),
+                    state,
+                )
             }
         }
     }
@@ -204,11 +232,11 @@ impl Connection {
         Ok(())
     }
 
-    /// Handles a line that is not a valid frame. `line` is `None` if the log already explains it.
+    /// Handles a line that is not a valid frame. `shown` is what the log says instead of the reason.
     fn refused(
         &self,
         refusal: Refusal,
-        line: Option<&[u8]>,
+        shown: Option<Shown>,
         state: &mut ReadState,
     ) -> Result<(), String> {
         if refusal.kind == RefusalKind::NotJson {
@@ -222,13 +250,11 @@ impl Connection {
         } else {
             self.end_garbage_run(state);
         }
-        if let Some(line) = line
-            && state.garbage <= GARBAGE_LOGGED
-        {
-            // Only text that is no frame is quoted: a frame may contain what a guard would remove.
-            match validate::hints::<FromExtension>(line).first() {
-                Some(hint @ Hint::NotJson(_)) => self.listener.log(&hint.to_string()),
-                _ => self.listener.log(&refusal.to_string()),
+        if state.garbage <= GARBAGE_LOGGED {
+            match shown {
+                Some(Shown::Explained) => {}
+                Some(Shown::Quoted(text)) => self.listener.log(&text),
+                None => self.listener.log(&refusal.to_string()),
             }
         }
         if state.ack.is_some() && refusal.kind != RefusalKind::NotJson {

@@ -29,6 +29,8 @@ pub(super) struct ReadState {
     pub(super) unknown_types: HashSet<String>,
     /// Recognises a frame that is spread over several lines.
     pub(super) spread: SpreadJson,
+    /// Whether a line since the last valid frame looked like part of a frame.
+    pub(super) broken_frame: bool,
     /// Whether registrations have changed since the listener was last notified.
     pub(super) changed: bool,
     stall_counted_from: Instant,
@@ -44,6 +46,7 @@ impl ReadState {
             garbage: 0,
             unknown_types: HashSet::new(),
             spread: SpreadJson::default(),
+            broken_frame: false,
             changed: false,
             stall_counted_from: start,
         }

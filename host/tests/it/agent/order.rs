@@ -267,6 +267,20 @@ async fn notes_of_an_interceptor_follow_the_event_they_are_about() {
     runtime.close().await;
 }
 
+/// A program that stops reading, but keeps the stream, can still close the runtime.
+#[tokio::test]
+async fn an_unread_stream_does_not_hold_up_close() {
+    let fixture = AgentFixture::new().with("a", "user_message,turn_start", "note");
+    let runtime = fixture.start(scripted(r#"{"text": "fine"}"#));
+    let mut events = runtime.prompt(Prompt::text("go")).expect("idle");
+    let first = events.next().await;
+    assert!(matches!(first, Some(Event::UserMessage(_))), "{first:?}");
+    tokio::time::timeout(Duration::from_secs(60), runtime.close())
+        .await
+        .expect("close() waits for the reader");
+    drop(events);
+}
+
 #[tokio::test]
 async fn a_closed_runtime_starts_nothing() {
     let runtime = AgentFixture::new().demo();

@@ -2,7 +2,7 @@
 
 use serde_json::Value;
 
-/// Returns the type of a field: `string`, `list of string`, or a link to a definition.
+/// Returns the type of a field: `string`, `list of strings`, or a link to a definition.
 pub(super) fn field_type(field: &Value) -> String {
     if let Some(link) = field["$ref"].as_str() {
         return definition(link);
@@ -56,7 +56,13 @@ fn definition(link: &str) -> String {
 fn of_type(name: &str, field: &Value) -> String {
     match name {
         "array" if field["items"]["properties"].is_object() => "list of objects".to_owned(),
-        "array" => format!("list of {}", field_type(&field["items"])),
+        "array" => {
+            let item = field_type(&field["items"]);
+            match item.strip_prefix("string") {
+                Some(rest) => format!("list of strings{rest}"),
+                None => format!("list of {item}"),
+            }
+        }
         "integer" => format!("integer{}", range(field)),
         "string" if field["examples"].is_array() => {
             format!("string: {}", names(&field["examples"]))
