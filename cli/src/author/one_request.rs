@@ -232,7 +232,9 @@ impl Observer {
     /// Prints the deferred errors, except those that `reported` already contains.
     fn print_errors(&self, reported: &str) {
         for (extension, message) in std::mem::take(&mut self.observed.lock().errors) {
-            if !reported.contains(&message) {
+            // A note has its hint on the same line.
+            let (what, _) = message.split_once("; hint:").unwrap_or((&message, ""));
+            if !reported.contains(what) {
                 note(&extension, NoteLevel::Error, &message);
             }
         }

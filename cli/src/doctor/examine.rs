@@ -334,8 +334,10 @@ fn add_results(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
     };
     let noted = log.iter().filter_map(|line| line.strip_prefix("[zot] "));
     let is_the_problem = |line: &str| {
+        let is_its_first_line =
+            |it: &Hint| matches!(it, Hint::SpreadOverLines { .. }) && line.starts_with("not JSON:");
         hint.as_ref()
-            .is_some_and(|it| line.contains(&it.to_string()))
+            .is_some_and(|it| line.contains(&it.to_string()) || is_its_first_line(it))
     };
     let noted: Vec<String> = noted
         .filter(|line| !is_reported(line) && !is_the_problem(line))

@@ -285,7 +285,8 @@ fn extensions_that_hold_back_hello_are_diagnosed() {
         "import sys; print('{\\n\"type\":\"hello\",\\n\"name\":\"spread\"}', flush=True); sys.stdin.read()",
     );
     let start = std::time::Instant::now();
-    let ran = world.ext(&["doctor"]);
+    let ran = world.zot(&["ext", "doctor"]);
+    assert_eq!(ran.code, Some(1), "{ran:?}");
     let why = |name: &str| {
         let section = ran.out.split("\n\n").find(|it| it.contains(name));
         section.unwrap_or_else(|| panic!("{}", ran.out)).to_owned()

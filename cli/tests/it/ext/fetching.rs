@@ -319,7 +319,7 @@ fn a_missing_program_names_the_command_that_builds_it() {
         fs::write(source.join(file), "").unwrap();
         let manifest = json!({"name": "x", "exec": exec}).to_string();
         fs::write(source.join("extension.json"), manifest).unwrap();
-        let ran = world.ext(&["run", "./x", "y"]);
+        let ran = world.zot(&["ext", "run", "./x", "y"]);
         let hint = format!("hint: run `{command}` in the extension's directory to build it");
         assert!(ran.err.contains(&hint), "{}", ran.err);
         let ran = world.ext(&["install", "./x", "--yes"]);

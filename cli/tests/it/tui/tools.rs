@@ -244,8 +244,9 @@ for line in sys.stdin:
     screen.send("/call bash {\"command\": \"true\"}");
     screen.wait_for("✗ bash blocked");
     screen.wait_for("! [strict] note word0");
-    screen.wait_until("both texts are complete", |text| {
-        text.matches("word29").count() == 2
+    // The result, the note, and the demo model, which repeats the result.
+    screen.wait_until("all texts are complete", |text| {
+        text.matches("word29").count() == 3
     });
     screen.wait_idle();
     screen.leave();
