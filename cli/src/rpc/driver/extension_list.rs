@@ -49,7 +49,7 @@ impl Told {
     /// Waits until what the client was told may be out of date.
     pub(super) async fn changed(&mut self) {
         if self.lists.is_none() || self.registry.changed().await.is_err() {
-            std::future::pending().await
+            std::future::pending::<()>().await;
         }
     }
 }

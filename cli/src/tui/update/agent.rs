@@ -68,7 +68,7 @@ pub(super) fn event(state: &mut State, event: rpc::Event) {
             state.status.used = turn.input + turn.cache_read + turn.cache_write + turn.output;
             state.status.cost = usage.cumulative.cost_usd;
         }
-        rpc::Event::TurnEnd(end) => turn_end(state, end),
+        rpc::Event::TurnEnd(end) => turn_end(state, &end),
         rpc::Event::Error(error) => {
             end_text(state);
             state.notify(Level::Error, clean::text(&error.message));
@@ -129,7 +129,7 @@ fn result(state: &mut State, result: rpc::ToolResult) {
     state.output.push(Item::Tool(call));
 }
 
-fn turn_end(state: &mut State, end: rpc::TurnEnd) {
+fn turn_end(state: &mut State, end: &rpc::TurnEnd) {
     end_text(state);
     // The model started to write these calls, but its answer was cut off, so they never ran.
     if end.stop != StopReason::ToolUse {
