@@ -1,4 +1,4 @@
-//! Recognises mistakes in what an extension writes, while its author tries it.
+//! Detects mistakes in an extension's output while its author is trying it out.
 
 use std::{
     path::Path,

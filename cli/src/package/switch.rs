@@ -32,7 +32,7 @@ pub(crate) fn set_enabled(it: &Installed, enabled: bool) -> anyhow::Result<bool>
     };
     if path.is_symlink() {
         bail!(
-            "`{}` is a symlink\nhint: change its target",
+            "cannot change `{}`: it is a symlink\nhint: edit the file that it points to",
             escape::path(&path)
         );
     }

@@ -79,7 +79,7 @@ pub(super) fn largest<'n, 's>(
     counts(leaves, keyword).max_by_key(|(count, _)| *count)
 }
 
-/// Returns the smallest count that a keyword allows, and the schema that limits it.
+/// Returns the lowest limit that a keyword sets, and the schema that sets it.
 pub(super) fn smallest<'n, 's>(
     leaves: &'n [SchemaNode<'s>],
     keyword: &str,

@@ -17,7 +17,7 @@ use crate::{
 
 /// How long to wait for a request that was never answered before, unless the manifest or the user
 /// gives another time.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
 /// How long to wait for a request that was answered before. It may have to wait for the work that a
 /// check caused, such as a burst of events.
 const RECOVERY: Duration = Duration::from_secs(30);
@@ -226,7 +226,7 @@ fn advice(request: &Request) -> String {
             "answer every `tool_call`, even if the tool fails; if the tool is only slow, send `tool_progress`, set `timeouts.tool_ms` in the manifest, or pass `--reply-timeout {seconds}`"
         ),
         kind => format!(
-            "send the `{kind}` at once, and report later with `notify`; `--reply-timeout {seconds}` waits as long as a host"
+            "send the `{kind}` immediately, and report the outcome later with `notify`; to wait as long as a host does, pass `--reply-timeout {seconds}`"
         ),
     }
 }

@@ -33,7 +33,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "one result per call, with the same id, within 60 s",
-        does: "Calls each tool with the smallest arguments that its schema allows. After 4 s without a reply, the check is `not exercised`; with `tool_progress`, `timeouts.tool_ms` in the manifest or `--reply-timeout 60`, it waits as long as a host.",
+        does: "Calls each tool with the smallest arguments that its schema allows. After 3 s without a reply, the check is `not exercised`; with `tool_progress`, `timeouts.tool_ms` in the manifest or `--reply-timeout 60`, it waits as long as a host does.",
         why: "The model waits for the result. Without one, the user waits a minute and gets an error.",
         fix: "Answer every `tool_call` with one `tool_result` that has the same `id`, even if the tool fails.",
         needs: &[],
@@ -238,7 +238,7 @@ fn valid_images(received: &ReceivedLine, before: &History) -> Option<Finding> {
         let error = validate::image(&image.mime_type, &image.data).err()?;
         let (field, what) = (error.field(), error.to_string());
         let hint = match field {
-            "mime_type" => "use the type that the data has: `image/png`, `image/jpeg`, `image/gif` or `image/webp`",
+            "mime_type" => "set it to the actual type of the data: `image/png`, `image/jpeg`, `image/gif` or `image/webp`",
             _ => "use the bytes of the whole file in plain base64 with padding, without line breaks and without a `data:` prefix",
         };
         let pointer = Some(format!("/content/{at}/{field}"));

@@ -1,5 +1,5 @@
-//! The started process, which leads its process group. Detects when it exits, and makes sure that
-//! its process id is not reused while the id is needed.
+//! The spawned child, which leads its own process group. This module detects when the child exits,
+//! and keeps its process id from being reused while the id is needed.
 
 use std::io;
 use std::sync::{Arc, OnceLock};

@@ -23,7 +23,8 @@ const INTRODUCTION: &str = "Summary of the conversation so far:";
 
 /// Why no summary was created.
 enum NoSummary {
-    /// zot or an interceptor refused the request, and told the user this.
+    /// zot or an interceptor refused the request, with this reason. Contains the notes for the
+    /// user about it.
     Refused(String, HeldNotes),
     /// The provider failed with this message.
     Failed(String),

@@ -32,8 +32,8 @@ pub struct Demo {
     played: Arc<AtomicUsize>,
 }
 
-const SENTENCE: &str = "I am the demo model: I need no key and no network, and I know nothing. Write a line \
-    `/call NAME {json}` to call that tool; for a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run \
+const SENTENCE: &str = "I am the demo model: I need no key and no network, and I know nothing. Type \
+    `/call NAME {json}` on a line of its own to call the tool NAME; for a real model, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run \
     `zot auth set anthropic`.";
 
 impl Demo {

@@ -100,8 +100,8 @@ impl Shell {
             NAME,
             format!(
                 "Runs a command with {shell} in the working directory and returns its output, including standard error, and its exit \
-                 status. Each call is a new shell: `cd` and variables do not carry over. There is no terminal and no input. If the \
-                 output is long, the result has its start and end, and the path of a file with all of it. When the shell exits, \
+                 status. Each call starts a new shell: `cd` and variables do not carry over. There is no terminal and no input. If the \
+                 output is long, the result contains its beginning and its end, and the path of a file with the full output. When the shell exits, \
                  background processes are killed: start a server and use it in the same command."
             ),
             json!({

@@ -1,4 +1,4 @@
-//! `config.json` in real files.
+//! Reading and updating `config.json` on disk.
 
 use std::{
     fs,

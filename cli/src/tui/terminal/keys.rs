@@ -126,7 +126,7 @@ fn first(bytes: &[u8]) -> First {
     }
 }
 
-/// Decodes a character or a control character.
+/// Decodes a printable or control character.
 fn plain(bytes: &[u8]) -> First {
     let whole = |code: KeyCode, modifiers| First::Whole(Some(KeyEvent::new(code, modifiers)), 1);
     let letter = |byte: u8, base: u8| KeyCode::Char(char::from(byte + base));

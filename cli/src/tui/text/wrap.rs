@@ -45,7 +45,7 @@ pub(crate) fn tidy(text: &str) -> String {
     tidy
 }
 
-/// Wraps text of several lines, all in one style.
+/// Wraps multi-line text in a single style.
 pub(crate) fn plain(text: &str, width: u16, style: Style) -> Vec<Line<'static>> {
     tidy(text)
         .lines()

@@ -35,7 +35,7 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "needs a key",
     ),
     ("docs/CONTRIBUTING.md", ".ci/test", "set-up"),
-    ("docs/benchmarks.md", ".ci/bench", "takes long"),
+    ("docs/benchmarks.md", ".ci/bench", "slow"),
     ("docs/CONTRIBUTING.md", "cargo check -p zot-cli", "builds"),
     // `rpc::documents` builds and runs this one.
     (

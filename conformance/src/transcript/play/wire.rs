@@ -51,7 +51,7 @@ impl Player<'_> {
                 let kind = crate::surface::text(&frame, "type");
                 let what = match reply {
                     Some(reply) => reply.words,
-                    None => format!("any frame after `{kind}`"),
+                    None => format!("a frame after `{kind}`"),
                 };
                 Err(self.missing_reply(wait_error, &what, |_| false).await)
             }
@@ -62,7 +62,7 @@ impl Player<'_> {
         match self.bytes(bytes).await {
             Ok(()) => Ok(()),
             Err(wait_error) => {
-                let what = "any frame after those bytes";
+                let what = "a frame after those bytes";
                 Err(self.missing_reply(wait_error, what, |_| false).await)
             }
         }

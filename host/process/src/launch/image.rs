@@ -52,7 +52,7 @@ impl<'a> Image<'a> {
         tree: TreeId,
         jail: Option<&'a Jail>,
     ) -> io::Result<(Self, [OwnedFd; 3])> {
-        // A relative path is relative to this program's directory, not the child's.
+        // Resolve a relative path against our working directory, not the child's.
         let program = std::path::absolute(spec.program())?;
         let arguments = [SHELL.to_owned(), text(program.into_os_string())?]
             .into_iter()

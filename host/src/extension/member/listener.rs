@@ -12,7 +12,7 @@ use crate::extension::{
     notes::Notes,
 };
 
-/// Passes frames and changes of a connection to the log, the hooks and the host.
+/// Forwards a connection's frames and state changes to the log, the hooks and the host.
 pub(super) struct MemberListener {
     pub(super) member: Weak<Member>,
     pub(super) shared: Arc<Shared>,

@@ -250,7 +250,8 @@ impl<'s> Graph<'s> {
         visits
     }
 
-    /// Returns the number of visits that the schemas for children add at one level.
+    /// Returns the maximum number of visits to one location at the next level, given the number
+    /// for each node at this level (`above`).
     fn down(node: &Node, above: &[u64], is_first: bool) -> u64 {
         if is_first {
             return node.own;
