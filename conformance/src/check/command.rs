@@ -24,7 +24,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "one response per invocation, with the same id",
-        does: "Invokes each registered command without arguments and waits for its `command_response`. After 3 s without one, the check is `not exercised`; with `--reply-timeout 60`, it waits as long as a host does.",
+        does: "Invokes each registered command without arguments and waits for its `command_response`. After 4 s without one, the check is `not exercised`; with `--reply-timeout 60`, it waits as long as a host does.",
         why: "The user is waiting for the command. Without a response they get an error after 60 s.",
         fix: "Answer every `command_invoked` with one `command_response` that has the same `id`; use `action: \"noop\"` if there is nothing to do.",
         needs: &[],

@@ -17,7 +17,7 @@ use crate::{
 
 /// How long to wait for a request that was never answered before, unless the manifest or the user
 /// gives another time.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(3);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
 /// How long to wait for a request that was answered before. It may have to wait for the work that a
 /// check caused, such as a burst of events.
 const RECOVERY: Duration = Duration::from_secs(30);

@@ -33,7 +33,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "one result per call, with the same id, within 60 s",
-        does: "Calls each tool with the smallest arguments that its schema allows. After 3 s without a reply, the check is `not exercised`; with `tool_progress`, `timeouts.tool_ms` in the manifest or `--reply-timeout 60`, it waits as long as a host does.",
+        does: "Calls each tool with the smallest arguments that its schema allows. After 4 s without a reply, the check is `not exercised`; with `tool_progress`, `timeouts.tool_ms` in the manifest or `--reply-timeout 60`, it waits as long as a host does.",
         why: "The model waits for the result. Without one, the user waits a minute and gets an error.",
         fix: "Answer every `tool_call` with one `tool_result` that has the same `id`, even if the tool fails.",
         needs: &[],

@@ -87,7 +87,7 @@ fn a_silent_tool_is_called_only_until_it_is_known_to_be_silent() {
     let (verdict, findings) = outcome(&report, "TOL-01");
     assert_eq!(verdict, "not_exercised");
     for words in [
-        "within 3 s; the host waits 60 s",
+        "within 4 s; the host waits 60 s",
         "tool_progress",
         "timeouts.tool_ms",
         "--reply-timeout 60",
