@@ -308,7 +308,8 @@ mod tests {
         manifest.permissions = Some(Permissions::default());
         assert_eq!(
             report(&manifest),
-            "no network (not enforced: files, TCP, other sockets, signals)"
+            "only its own directory and data, no network \
+             (not enforced: files, TCP, other sockets, signals)"
         );
     }
 }
