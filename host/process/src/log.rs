@@ -95,7 +95,8 @@ impl LogFile {
                 tail: Mutex::new(Tail::new(limits.tail)),
                 writer: Mutex::new(Writer {
                     lines: Lines::new(limits.line),
-                    flood: Flood::new(limits.burst, limits.rate, Instant::now()),
+                    flood: Flood::new(limits.burst, limits.rate, Instant::now())
+                        .per_line(time::STAMP_BYTES),
                     appender: Appender::new(path, limits.file),
                 }),
             }),

@@ -69,10 +69,11 @@ fn an_invalid_field_is_reported_and_the_rest_is_used() {
         ConfigFixture::with("\u{feff}{\"provider\": 7,\n \"model\": \"m\", \"later\": {}}");
     let settings = Settings::load(&fixture.home);
     assert_eq!(settings.config.model.as_deref(), Some("m"));
-    let [only] = &notice_texts(&settings)[..] else {
+    let [invalid, unknown] = &notice_texts(&settings)[..] else {
         panic!("{settings:?}")
     };
-    assert!(only.contains("config.json: /provider: 7"), "{only}");
+    assert!(invalid.contains("config.json: /provider: 7"), "{invalid}");
+    assert!(unknown.contains("unknown field `/later`"), "{unknown}");
     assert!(!fixture.bad().exists());
 }
 

@@ -159,6 +159,13 @@ impl Rule {
                             .is_none_or(|below| below.unknown_fields(value, &pointer(), found))
                 })
             }
+            // A map: its keys are not fields, but its values may have some.
+            Value::Object(object) => rule.others.is_none_or(|below| {
+                object.iter().all(|(key, value)| {
+                    let pointer = format!("{at}/{}", escape_pointer(key));
+                    below.unknown_fields(value, &pointer, found)
+                })
+            }),
             _ => true,
         }
     }

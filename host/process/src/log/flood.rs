@@ -9,6 +9,8 @@ use std::time::{Duration, Instant};
 pub(super) struct Flood {
     burst: u64,
     rate: u64,
+    /// What each line costs in addition to its own bytes.
+    per_line: u64,
     room: u64,
     filled: Instant,
     /// The number of dropped lines that have not been reported yet.
@@ -20,17 +22,24 @@ impl Flood {
         Self {
             burst,
             rate,
+            per_line: 0,
             room: burst,
             filled: now,
             dropped: 0,
         }
     }
 
+    /// Makes each line cost more than its own bytes. Otherwise, a flood of empty lines would become a
+    /// flood of times.
+    pub(super) fn per_line(mut self, bytes: usize) -> Self {
+        self.per_line = bytes as u64;
+        self
+    }
+
     /// Appends the line to `out`, or drops it.
     pub(super) fn pass(&mut self, line: &[u8], now: Instant, out: &mut Vec<u8>) {
         self.fill(now);
-        // The time is added later, but counts: a flood of empty lines is a flood of times.
-        let size = (line.len() + super::time::STAMP_BYTES) as u64;
+        let size = line.len() as u64 + self.per_line;
         let flooded = self.dropped > 0;
         if size > self.room || (flooded && self.room < self.burst / 4) {
             self.dropped += 1;
@@ -89,6 +98,17 @@ mod tests {
         flood.report(&mut out);
         assert_eq!(text(&out), "[zot] 15 lines dropped (flood)\n");
         assert_eq!(flood.dropped, 0);
+    }
+
+    #[test]
+    fn empty_lines_are_a_flood_too() {
+        let start = Instant::now();
+        let mut flood = Flood::new(100, 10, start).per_line(19);
+        let mut out = Vec::new();
+        for _ in 0..25 {
+            flood.pass(b"\n", start, &mut out);
+        }
+        assert_eq!(out, b"\n\n\n\n\n");
     }
 
     #[test]
