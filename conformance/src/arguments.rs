@@ -1,10 +1,9 @@
 //! Generates arguments for a tool from the schema it registered.
 //!
-//! The arguments come in the order in which they are worth trying: the schema's own examples, the
-//! smallest value, boundary values, random values from a seed, and hostile values. Each is
-//! validated against the schema the way the host does it, and marked as valid or invalid. The
-//! generator is pure: it uses no clock and no files, so the same schema and seed produce the same
-//! arguments everywhere.
+//! The arguments are ordered by how useful they are to try: the schema's own examples, the smallest
+//! value, boundary values, random values from a seed, and hostile values. Each is validated against
+//! the schema as the host does it, and marked as valid or invalid. The generator is pure: it uses
+//! no clock and no files, so the same schema and seed produce the same arguments everywhere.
 
 mod arrays;
 mod boundaries;
@@ -43,12 +42,12 @@ pub(crate) use smaller::smaller;
 /// Maximum size of generated arguments as compact JSON. This is the protocol's limit for the
 /// arguments of a `call_tool`.
 pub(crate) const LARGEST: usize = zot_protocol::limits::CALL_TOOL_BYTES;
-/// Maximum length of a generated string, in characters. The strings are ASCII, so the arguments
-/// stay below [`LARGEST`].
+/// Maximum length of a generated string, in characters. An ASCII string of this length keeps the
+/// arguments below [`LARGEST`].
 const LONGEST_STRING: usize = 200 * 1024;
 /// How many levels deeper random arguments can be than the smallest arguments.
 const EXTRA_DEPTH: usize = 3;
-/// Number of duplicates in a row after which the schema is assumed to have no more values.
+/// Number of consecutive duplicates after which the schema is assumed to allow no more values.
 const MAX_DUPLICATES: usize = 8;
 /// Maximum number of boundary cases.
 const MAX_BOUNDARIES: usize = 300;
@@ -130,7 +129,7 @@ impl Arguments {
         }
     }
 
-    /// Returns the smallest arguments with this text in every string that allows it.
+    /// Returns the smallest arguments with this text in every property that accepts it.
     pub(crate) fn with_text(&self, text: &str) -> Object {
         let mut args = self.minimal().unwrap_or_default();
         let properties = self.schema.get("properties").and_then(Value::as_object);
@@ -236,7 +235,8 @@ impl Arguments {
         }
     }
 
-    /// Validates the values. Drops those that are too large, not an object, or duplicates.
+    /// Turns the values into at most `most` sets of arguments, each marked as valid or invalid. Skips
+    /// values that are too large, are not objects, or have already been seen.
     fn made(
         &self,
         values: impl IntoIterator<Item = (Value, String)>,

@@ -1,5 +1,5 @@
-//! Waits for the reply to a request. Stops as soon as what has arrived shows that the reply will not
-//! come: it came with another id, spread over several lines, and so on.
+//! Waits for the reply to a request. Gives up early if a faulty reply arrives instead, such as one
+//! with another id or one spread over several lines.
 
 use std::time::{Duration, Instant};
 
@@ -13,14 +13,14 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long to wait for the right reply after a wrong one, before scaling.
+/// How long to wait for the correct reply after a faulty one, before scaling.
 const GRACE: Duration = Duration::from_millis(500);
 
-/// Why a reply did not come.
+/// Why no reply arrived.
 pub(crate) enum Missing {
-    /// Something else came instead.
+    /// A faulty reply arrived instead.
     Mistaken(Box<Finding>),
-    /// Nothing came, or the process ended.
+    /// Nothing arrived in time, or the process exited.
     Wait(WaitError),
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn await_reply(
             Err(wait_error) => {
                 return Err(match mistake {
                     Some(finding) => Missing::Mistaken(Box::new(finding)),
-                    // The last wait may have been only a part of the time.
+                    // The last wait may have covered only part of the timeout.
                     None => Missing::Wait(match wait_error {
                         WaitError::Deadline(_) => WaitError::Deadline(within),
                         other => other,
@@ -65,25 +65,26 @@ pub(crate) async fn await_reply(
     }
 }
 
-/// Whether a line may be a failed attempt at the reply. It may also be the reply to another request.
+/// Whether a line may be a failed attempt at the reply, although it may also be the reply to
+/// another request.
 fn is_attempt(line: &ReceivedLine, id: &str, reply: &Reply) -> bool {
     line.is(reply.kind)
         || line.id() == Some(id)
         || line.spread().is_some_and(|(_, kind)| kind == reply.kind)
-        // This includes lines that are too long, whose beginning is known.
+        // The line may be too long to parse, but `shown` has its beginning.
         || (line.value.is_null() && line.shown.contains(id))
 }
 
 /// Explains why a line is a failed attempt at the reply; `None` if it is something else.
 fn explain(session: &Session, line: &ReceivedLine, reply: &Reply) -> Option<Finding> {
     let Reply { kind, words } = reply;
-    let came = |what: &str| Finding::new(format!("no {words}: {what} came instead"));
+    let came = |what: &str| Finding::new(format!("expected {words}, got {what}"));
     if let Some((hint @ Hint::SpreadOverLines { lines, .. }, _)) = line.spread() {
-        let what = format!("one that is spread over {lines} lines");
+        let what = format!("one spread over {lines} lines");
         return Some(came(&what).hint(hint.fix()));
     }
     if line.is_too_long() {
-        let finding = came("a line over the size limit, which a host discards,");
+        let finding = came("a line over the size limit, which a host discards");
         return Some(finding.hint("truncate long results, and say so in the text"));
     }
     if line.value.is_null() {
@@ -99,7 +100,7 @@ fn explain(session: &Session, line: &ReceivedLine, reply: &Reply) -> Option<Find
     let at_type = |finding: Finding| finding.frame(&line.shown, Some("/type".to_owned()));
     if REPLIES.contains(&came_type) {
         let hint = format!("answer this request with a `{kind}`");
-        return Some(at_type(came(&format!("a `{came_type}`"))).hint(hint));
+        return Some(at_type(came(&format!("`{came_type}`"))).hint(hint));
     }
     let unknown = line.hints.iter().find(
         |hint| matches!(hint, Hint::UnknownType { nearest, .. } if *nearest == Some(*kind)),

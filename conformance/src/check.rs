@@ -1,4 +1,4 @@
-//! Defines a check: its rule, its texts, and the code that evaluates it. Each group of the
+//! Defines a check: its rule, its explanation, and the code that evaluates it. Each group of the
 //! catalogue has its own file.
 //!
 //! The survey and the sessions only collect observations; the checks evaluate them.
@@ -117,7 +117,7 @@ pub(crate) enum Run {
     /// Judged by whether the extension still works. Runs after the checks in [`REACHES`], which
     /// show which requests it answers.
     Probed(Trial),
-    /// Like `Probed`, and judged by each frame of every session.
+    /// Like `Probed`, but also judged by each frame of every session.
     ProbedAndWatched(Trial, JudgeFrame),
 }
 
@@ -146,7 +146,8 @@ pub(crate) type Checked = Result<Vec<Finding>, Stop>;
 /// Why a check did not pass.
 #[derive(Debug)]
 pub(crate) enum Stop {
-    /// The rule is broken, unless all these faults are open.
+    /// The rule is broken. If all of these faults are open (see `Fault::is_open`), it may still
+    /// hold.
     Broken(Vec<Fault>),
     /// Only the SHOULD part of the rule is broken.
     Weak(Vec<Fault>),
@@ -167,8 +168,7 @@ pub(crate) struct Fault {
     /// The host's frames after the handshake, up to the one that failed. Empty if the frames are
     /// not the cause.
     pub(crate) case: Vec<serde_json::Value>,
-    /// Whether the harness gave up although a host would have waited longer, so that the rule may
-    /// still hold.
+    /// Whether the harness gave up before a host would have, so that the rule may still hold.
     pub(crate) is_open: bool,
 }
 

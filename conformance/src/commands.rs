@@ -1,4 +1,4 @@
-//! The commands.
+//! The subcommands.
 
 mod accept;
 mod explain;
@@ -20,7 +20,7 @@ pub(crate) use self::interrupt::Interrupted;
 use self::interrupt::block_on;
 use crate::args::{Args, Command};
 
-/// Runs the command.
+/// Runs the subcommand, or the checks if there is none.
 pub(crate) fn act(args: Args) -> anyhow::Result<ExitCode> {
     match args.command {
         None => run::run(&args.run),

@@ -15,8 +15,8 @@ pub(crate) const FLUSH_TIMEOUT: Duration = Duration::from_millis(1500);
 /// How many lines of stderr are shown.
 const STDERR_LINES: usize = 20;
 
-/// Explains why `what` did not arrive, such as `` `tool_result` for a call to `weather` ``. The
-/// session cannot be used afterwards.
+/// Explains why `what` did not arrive, where `what` is a description such as `` `tool_result` for a
+/// call to `weather` ``. The session cannot be used afterwards.
 pub(crate) async fn missing_reply(
     session: &mut Session,
     target: &Target,
@@ -35,7 +35,7 @@ pub(crate) async fn missing_reply(
         ))
         .hint("keep reading stdin, even while handling a request"),
         WaitError::Flooded => Finding::new(format!(
-            "it flooded stdout, so zot-conform stopped reading before {what} came"
+            "it flooded stdout, so zot-conform stopped reading before {what} arrived"
         ))
         .hint("answer the request, then wait for the next line of stdin"),
         WaitError::Deadline(within) if session.received().iter().any(ReceivedLine::is_too_long) => {
@@ -85,15 +85,15 @@ pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> 
     finding
 }
 
-/// The finding for output that comes only at the end of stdin.
+/// Returns the finding for output that arrives only after stdin is closed.
 pub(crate) fn buffered(what: &str, language: &str) -> Finding {
     Finding::new(format!(
-        "{what} came only after stdin was closed: stdout is block-buffered"
+        "{what} arrived only after stdin was closed: stdout is block-buffered"
     ))
     .hint(flush_advice(language))
 }
 
-/// How to read lines of any length in a language.
+/// Returns a hint on reading lines of any length in a language.
 pub(crate) fn long_lines(language: &str) -> Option<&'static str> {
     Some(match language {
         "go" => {

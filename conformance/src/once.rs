@@ -108,7 +108,7 @@ fn registered(surface: &Surface, ask: &Ask) -> Result<(), Box<Finding>> {
     }
     let finding = Finding::new(format!("it {what} `{name}`"));
     Err(Box::new(match known.as_slice() {
-        [] => finding.hint("it registers none"),
+        [] => finding.hint("available: none"),
         known => finding.hint(format!("available: {}", known.join(", "))),
     }))
 }
@@ -118,7 +118,7 @@ fn smallest(surface: &Surface, name: &str) -> Result<Object, Box<Finding>> {
     let tool = tool.expect("the name was checked before");
     tool.minimal().map_err(|why| {
         let what = format!("cannot generate arguments for `{name}`: {why}");
-        Box::new(Finding::new(what).hint("pass them as JSON after the name"))
+        Box::new(Finding::new(what).hint("pass the arguments as JSON after the tool's name"))
     })
 }
 

@@ -99,7 +99,7 @@ where
         Ok(Some(()))
     }
 
-    /// Registers everything that the transcript's host requests.
+    /// Performs the handshake, and registers everything that the transcript's host frames use.
     async fn handshake(&mut self, line: usize) -> io::Result<GoesOn> {
         let mut needs = self.transcript.head.needs.clone();
         let mut events = Vec::new();
@@ -140,7 +140,7 @@ where
         }
         self.says(&json!({"type": "ready"})).await?;
         let ack = Pattern::new(json!({"type": "hello_ack", "protocol_version": 1}));
-        let ack = ack.expect("a frame without matchers is a pattern");
+        let ack = ack.expect("a frame without matchers is a valid pattern");
         self.hears(line, &ack).await
     }
 
@@ -172,7 +172,7 @@ where
         Ok(None)
     }
 
-    /// The host's next frame that is not ignored.
+    /// Returns the host's next frame, skipping ignored types.
     async fn next(&mut self, line: usize, what: &str) -> io::Result<Option<Value>> {
         loop {
             let Some(text_line) = self.line(line, what).await? else {

@@ -17,7 +17,8 @@ use zot_conform::Progress;
 /// Delay before the line is shown.
 const QUIET: Duration = Duration::from_millis(300);
 const BEAT: Duration = Duration::from_millis(100);
-/// Maximum length of what is waited for. A line that wraps cannot be erased.
+/// Maximum length of the description of the awaited frame, in characters. A line that wraps cannot
+/// be erased.
 const SHOWN_CHARS: usize = 50;
 const SPINNER: [char; 10] = ['⠋', '⠙', '⠹', '⠸', '⠼', '⠴', '⠦', '⠧', '⠇', '⠏'];
 
@@ -41,7 +42,7 @@ struct RunProgress {
 /// A check that is running.
 struct Running {
     since: Instant,
-    /// What it has been waiting for.
+    /// What it is waiting for.
     waits_for: Option<String>,
 }
 
@@ -67,7 +68,7 @@ impl ProgressLine {
     }
 }
 
-/// Removes the line, also if the run is interrupted.
+/// Removes the line, even if the run is interrupted.
 impl Drop for ProgressLine {
     fn drop(&mut self) {
         self.over.store(true, Ordering::Relaxed);

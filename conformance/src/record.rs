@@ -38,7 +38,7 @@ pub struct Recording {
     session: Session,
     recorder: Recorder,
     bindings: Bindings,
-    /// Number of received lines that are already recorded.
+    /// Number of received lines that have been recorded.
     recorded: usize,
     ended: bool,
     spawner: Spawner,
@@ -59,7 +59,7 @@ pub enum LineOutcome {
 /// Why a line failed.
 #[derive(Debug)]
 pub enum LineError {
-    /// The line is not valid, or not a frame that a host sends. Nothing was sent.
+    /// The line is invalid, or its frame is not one that a host sends. Nothing was sent.
     Refused(String),
     /// The line was sent, but the expected frame did not arrive.
     Failed(Box<Finding>),
@@ -244,7 +244,7 @@ impl Recording {
 /// What was sent for a line.
 enum Sent {
     Nothing(LineOutcome),
-    /// A frame, with the reply that it expects and its id.
+    /// A frame and, if it is a request, the expected reply and the request's id.
     Frame(Option<(Reply, String)>),
 }
 

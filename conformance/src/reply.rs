@@ -49,13 +49,13 @@ impl Reply {
         line.is(self.kind) && line.id() == Some(id)
     }
 
-    /// Whether the manifest says how long a tool takes.
+    /// Whether the manifest sets the timeout for this reply.
     pub(crate) fn is_declared(&self, target: &Target) -> bool {
         let timeouts = target.manifest.as_ref().and_then(|it| it.timeouts.as_ref());
         self.kind == "tool_result" && timeouts.is_some_and(|it| it.tool_ms.is_some())
     }
 
-    /// Whether a host waits for it for only a few seconds.
+    /// Whether a host waits only a few seconds for it.
     pub(crate) fn is_urgent(&self) -> bool {
         self.kind == "event_intercept_response"
     }

@@ -40,7 +40,7 @@ pub struct Report {
     pub took: Duration,
     /// Whether a warning fails the run.
     pub strict: bool,
-    /// The check that failed if the extension did not start or complete the handshake.
+    /// The id of the check that failed, if the extension did not start or complete the handshake.
     pub unreachable: Option<String>,
     /// An internal error in the harness.
     pub fault: Option<String>,

@@ -1,5 +1,5 @@
-//! Runs the checks, each after those it depends on. More checks run in parallel than there are
-//! cores, because they mostly wait for the extension.
+//! Runs the checks, each after the checks that it depends on. More checks run in parallel than
+//! there are cores, because they mostly wait for the extension.
 
 mod repeat;
 mod results;
@@ -69,7 +69,7 @@ pub trait Progress: Send + Sync {
     fn add_total(&self, checks: usize);
     /// A check has started.
     fn started(&self, id: &str);
-    /// A check has been waiting for this for a while. Before the first check, the id is empty.
+    /// A check has been waiting for `what` for a while. Before the first check, the id is empty.
     fn waiting(&self, id: &str, what: &str);
     /// A check has finished.
     fn finished(&self, id: &str);
@@ -151,7 +151,7 @@ pub async fn run(
     Ok(report)
 }
 
-/// The check that failed at the first start and makes everything else unreachable.
+/// Returns the check whose failure at the first start prevents all others from running.
 fn blocker(survey: &Survey) -> Option<&'static str> {
     let failed = |check: &&Check| match check.run {
         Run::Surveyed(judge) => matches!(judge(survey), Some(Err(Stop::Broken(_)))),

@@ -12,7 +12,7 @@ pub(crate) const HARD_TEXT: &str =
     "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
 /// A tool that no extension can know.
 const UNKNOWN_TOOL: &str = "zot_conform_tool";
-/// Enough for about 100 KB.
+/// Number of lines in a text of about 100 KB.
 const LONG_LINES: usize = 8_500;
 
 /// A `hello_ack` with every field.
@@ -92,8 +92,8 @@ pub(crate) fn intercept(id: &str, name: &str, text: &str) -> Value {
     intercept_with(id, name, payload)
 }
 
-/// Interception requests that differ in what a guard looks at: every built-in tool and an unknown
-/// one, plain, long and non-ASCII text. They have no id.
+/// Interception requests that differ in what a guard looks at: every built-in tool, an unknown
+/// tool, and plain, long and non-ASCII text. The requests have no id.
 pub(crate) fn intercepts(name: &str) -> Vec<Value> {
     let long = "a long line\n".repeat(LONG_LINES);
     let mut frames = Vec::new();
@@ -139,7 +139,8 @@ pub(crate) fn required_only(frame: Value) -> Value {
         if let Value::Object(less) = &mut less {
             less.shift_remove(&key);
         }
-        // Without its `type` or `event`, any frame is one from a later version.
+        // Without its `type` or `event`, a frame is treated as one from a later version, which is
+        // always valid.
         let is_kept = matches!(key.as_str(), "type" | "event" | "id");
         if is_kept || validate::value::<FromHost>(&with_id(&less)).is_err() {
             frame

@@ -86,7 +86,7 @@ pub(crate) type Observer = Arc<dyn Fn(&Entry) + Send + Sync>;
 pub(crate) struct Start {
     /// Spawns the process.
     pub(crate) spawner: Spawner,
-    /// Whether the manifest's permissions are enforced, as `zot` does.
+    /// Whether to enforce the manifest's permissions, as `zot` does.
     pub(crate) confined: bool,
     /// Multiplies the harness's timeouts.
     pub(crate) scale: f64,
@@ -138,13 +138,13 @@ pub(crate) struct Session {
     history: History,
     spread: SpreadJson,
     violations: Vec<Violation>,
-    /// Violations of lines that may be part of a frame that is spread over several lines. If so,
-    /// one violation replaces them.
+    /// Violations by lines that may be part of a frame that is spread over several lines. If they
+    /// are, a single violation replaces these.
     held: Vec<Violation>,
     exchange: Exchange,
     minted: u64,
     scale: f64,
-    /// Whether `call_tool` is answered with an error, as a host without tools does.
+    /// Whether to answer `call_tool` with an error, as a host without tools does.
     answers_calls: bool,
     observer: Option<Observer>,
     sink: Sink,
@@ -237,8 +237,8 @@ impl Session {
         duration.mul_f64(self.scale)
     }
 
-    /// Returns a new request id. All ids have the same length, so that frames look the same in
-    /// every run.
+    /// Returns a new request id. Its length does not depend on the process id, so that frames have
+    /// the same size in every run.
     pub(crate) fn new_id(&mut self) -> String {
         self.minted += 1;
         format!("c{:06x}-{}", self.process.id(), self.minted)

@@ -1,4 +1,4 @@
-//! Resolves command-line arguments to options.
+//! Resolves command-line arguments into options.
 
 use std::{io::IsTerminal, path::PathBuf, time::Duration};
 
@@ -56,7 +56,9 @@ fn seconds(flag: &str, given: Option<f64>) -> anyhow::Result<Option<Duration>> {
         Some(seconds) if seconds > 0.0 && seconds <= 3600.0 => {
             Ok(Some(Duration::from_secs_f64(seconds)))
         }
-        Some(seconds) => bail!("{flag} must be between 0 and 3600 seconds, not {seconds}"),
+        Some(seconds) => {
+            bail!("{flag} must be more than 0 and at most 3600 seconds, not {seconds}")
+        }
     }
 }
 

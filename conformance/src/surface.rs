@@ -45,7 +45,7 @@ pub(crate) struct Tool {
     pub interactive: bool,
     /// Whether the host validates the arguments.
     pub strict: bool,
-    /// Generates arguments, or why the schema is invalid.
+    /// The generator of its arguments, or why the schema is invalid.
     pub arguments: Result<Arguments, SchemaError>,
     /// The schema of its structured content.
     pub output: Option<Result<ToolSchema, SchemaError>>,

@@ -17,10 +17,11 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long to wait for `hello` before a second process is started to find out why it is missing.
+/// How long to wait for `hello` before starting a second process to find out why it is missing.
 const DOUBT: Duration = Duration::from_secs(2);
 /// How long to wait for the exit after the survey. Other checks judge the exit.
 const LEAVE: Duration = Duration::from_millis(500);
+
 /// How far the first start got. A start that fails at one milestone reaches none of the later ones.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default)]
 pub enum Milestone {
@@ -44,7 +45,7 @@ pub enum Milestone {
 pub(crate) struct Survey {
     /// The milestone at which the start failed, or `Ready`.
     pub(crate) reached: Milestone,
-    /// What went wrong, and at which milestone. A problem need not end the survey.
+    /// What went wrong, and at which milestone. Not every problem ends the survey.
     pub(crate) problems: Vec<(Milestone, Finding)>,
     /// The name in the manifest; `None` for a bare command.
     pub(crate) manifest_name: Option<String>,
@@ -239,7 +240,7 @@ async fn what_makes_it_speak(target: &Target, how: &Start) -> Option<Finding> {
     let ack = samples::hello_ack(&session, target);
     let _ = session.send(&ack).await;
     if session.find(0, patience, hello).await.is_ok() {
-        let finding = Finding::new("`hello` came only after `hello_ack` was sent");
+        let finding = Finding::new("`hello` arrived only after `hello_ack` was sent");
         return Some(finding.hint("send `hello` before you read from stdin"));
     }
     session.close_stdin();

@@ -53,7 +53,7 @@ pub enum Unstartable {
     /// The manifest is invalid: the milestone it fails at, and why.
     #[error("{MANIFEST}: {1}")]
     InvalidManifest(Milestone, Refusal),
-    /// `exec` is not a program.
+    /// `exec` cannot be resolved to a program.
     #[error(transparent)]
     NoProgram(#[from] ExecError),
 }

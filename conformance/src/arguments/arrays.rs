@@ -21,7 +21,7 @@ pub(super) fn item<'s>(leaves: &[SchemaNode<'s>], index: usize) -> Vec<SchemaNod
     let of_leaf = |leaf: &SchemaNode<'s>| {
         let mut first = leaf.listed("prefixItems");
         let mut rest = leaf.below("items");
-        // In drafts before 2020-12, an array under `items` has the role of `prefixItems`.
+        // In drafts before 2020-12, an array under `items` plays the role of `prefixItems`.
         if leaf.get("items").is_some_and(Value::is_array) {
             first = leaf.listed("items");
             rest = leaf.below("additionalItems");
@@ -61,8 +61,8 @@ pub(super) fn lists<'s>(
     let mut due = contained.as_slice();
     for index in 0..(low + more).min(high) {
         let mut place = item(leaves, index);
-        // Put the items for `contains` as late as possible, because the first items may have
-        // schemas of their own.
+        // Put the items for `contains` as late as possible, because `prefixItems` may constrain the
+        // first items.
         if index + due.len() >= low
             && let Some((first, rest)) = due.split_first()
         {

@@ -1,4 +1,4 @@
-//! Smaller variants of arguments, for a shrinker that keeps those that still fail.
+//! Smaller variants of arguments, for a shrinker that keeps the ones that still fail.
 
 use serde_json::Value;
 use zot_protocol::Object;

@@ -18,7 +18,7 @@ fn object(value: Value) -> Object {
 }
 
 fn arguments(schema: Value) -> Arguments {
-    Arguments::of(&object(schema)).expect("a schema")
+    Arguments::of(&object(schema)).expect("the schema is valid")
 }
 
 /// Formats each case as its description and its value, with a `!` if it is invalid.

@@ -8,7 +8,7 @@ use super::{Unsatisfied, place::SchemaNode};
 const TYPES: [&str; 7] = [
     "string", "integer", "number", "boolean", "object", "array", "null",
 ];
-/// The types that a keyword applies to.
+/// The keywords that suggest each type.
 const HINTS: &[(&str, &[&str])] = &[
     (
         "object",
@@ -100,7 +100,7 @@ fn narrower(one: &'static str, other: &'static str) -> Option<&'static str> {
     }
 }
 
-/// Returns all types, starting with those that the keywords suggest.
+/// Returns all types, starting with the ones that the keywords suggest.
 fn likely(leaves: &[SchemaNode<'_>]) -> Vec<&'static str> {
     let hinted = |name: &str| {
         let hints = HINTS.iter().find(|(hinted, _)| *hinted == name);

@@ -125,7 +125,7 @@ fn lacks_field(received: &ReceivedLine) -> Option<Finding> {
     Some(finding.hint(hint))
 }
 
-/// The commands that answer.
+/// Returns the commands, except those that have already failed to answer.
 fn commands(cx: &Cx) -> Result<Vec<&String>, Stop> {
     if let Some(why) = no_commands(cx.surface()) {
         return Err(Stop::not_applicable(why));
@@ -139,16 +139,17 @@ fn commands(cx: &Cx) -> Result<Vec<&String>, Stop> {
 
 async fn one_response(cx: &Cx) -> Checked {
     let mut faults = Faults::default();
-    let mut session = cx.open().await?;
+    let mut slot = None;
     for name in commands(cx)? {
         if faults.skip(cx, "command_invoked", name) {
             continue;
         }
-        let request = cx.command(&mut session, name, "");
+        let session = cx.session(&mut slot).await?;
+        let request = cx.command(session, name, "");
         let since = Instant::now();
-        match cx.ask(&mut session, &request).await {
+        match cx.ask(session, &request).await {
             Ok(received) => {
-                // The panel may also come in a separate `open_panel` frame.
+                // The panel may also arrive in a separate `open_panel` frame.
                 let opens = |it: &ReceivedLine| it.is("open_panel");
                 if text(&received.value, "action") == "open_panel"
                     || session.received().iter().any(opens)
@@ -159,30 +160,33 @@ async fn one_response(cx: &Cx) -> Checked {
             }
             Err(fault) => {
                 faults.push(fault, since);
-                session = cx.open().await?;
+                slot = None;
             }
         }
     }
     // Wait for a second response, which would break another rule.
-    session.listen(cx.scaled(Duration::from_millis(100))).await;
+    if let Some(session) = &mut slot {
+        session.listen(cx.scaled(Duration::from_millis(100))).await;
+    }
     faults.into_checked()
 }
 
 async fn args_omitted(cx: &Cx) -> Checked {
     let mut faults = Faults::default();
-    let mut session = cx.open().await?;
+    let mut slot = None;
     for name in commands(cx)? {
         if faults.skip(cx, "command_invoked", name) {
             continue;
         }
-        let mut request = cx.command(&mut session, name, "");
+        let session = cx.session(&mut slot).await?;
+        let mut request = cx.command(session, name, "");
         if let Value::Object(frame) = &mut request.frame {
             frame.shift_remove("args");
         }
         let since = Instant::now();
-        if let Err(fault) = cx.ask(&mut session, &request).await {
+        if let Err(fault) = cx.ask(session, &request).await {
             faults.push(fault, since);
-            session = cx.open().await?;
+            slot = None;
         }
     }
     faults.into_checked()
@@ -195,15 +199,16 @@ async fn ids_verbatim(cx: &Cx) -> Checked {
 
 async fn hard_arguments(cx: &Cx) -> Checked {
     let name = first(cx)?;
-    let mut session = cx.open().await?;
+    let mut slot = None;
     let mut faults = Vec::new();
     let quotes = r#"'single' "double" `back` \slash %s $HOME $(id) ; & | > < {} [] "#;
     let emoji = "😀 👩‍👩‍👧‍👦 ü \u{2028} \u{202e}rtl \u{7f} e\u{301}";
     for args in [quotes, emoji, &"10 KB ".repeat(1700)] {
-        let request = cx.command(&mut session, name, args.trim());
-        if let Err(fault) = cx.ask(&mut session, &request).await {
+        let session = cx.session(&mut slot).await?;
+        let request = cx.command(session, name, args.trim());
+        if let Err(fault) = cx.ask(session, &request).await {
             faults.push(fault);
-            session = cx.open().await?;
+            slot = None;
         }
     }
     broken(faults)
@@ -222,7 +227,7 @@ pub(super) async fn ignored(cx: &Cx, session: &mut Session, frame: &Value) -> Ch
     cx.alive(session).await
 }
 
-/// The first command.
+/// Returns the first command that may still answer.
 fn first(cx: &Cx) -> Result<&str, Stop> {
     Ok(commands(cx)?[0])
 }

@@ -32,6 +32,14 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// waits, so that the report can show how late `ready` was.
 const TALKS_ON: Duration = Duration::from_secs(6);
 
+/// How to find out whether an extension still works.
+enum Probe<'p> {
+    Intercept(&'p str),
+    Tool(&'p Tool),
+    Command(&'p str),
+    Shutdown,
+}
+
 /// The state of a run that all checks share.
 pub(crate) struct Plan {
     pub(crate) target: Target,
@@ -67,9 +75,9 @@ pub(crate) struct Known {
     pub(crate) latency: Mutex<HashMap<String, Duration>>,
     /// The hashes of requests that were answered.
     pub(super) answered: Mutex<HashSet<u64>>,
-    /// The subjects of requests that were answered, and of those that never were. The latter are
-    /// not sent again.
+    /// The subjects of requests that were answered at least once.
     pub(super) answering: Mutex<HashSet<String>>,
+    /// The subjects of requests that were never answered. Checks do not send them again.
     pub(super) silent: Mutex<HashSet<String>>,
     /// The command that opens a panel.
     pub(crate) opens_panel: Mutex<Option<String>>,
@@ -108,7 +116,7 @@ impl Request {
         self
     }
 
-    /// What is asked for: the type of the request and the name of the tool, command or event.
+    /// Returns the subject: the type of the request, and the name of the tool, command or event.
     pub(super) fn subject(&self) -> String {
         let name = match self.reply.kind {
             "event_intercept_response" => text(&self.frame, "event"),
@@ -117,7 +125,7 @@ impl Request {
         subject(text(&self.frame, "type"), name)
     }
 
-    /// A hash of the request without its id and the fields that only confuse the extension.
+    /// Returns a hash of the request without its id and the unknown fields that checks add.
     pub(super) fn hash(&self) -> u64 {
         let mut hasher = DefaultHasher::new();
         for (key, value) in self.frame.as_object().into_iter().flatten() {
@@ -135,7 +143,7 @@ impl Request {
     }
 }
 
-/// What a request asks for.
+/// Returns the subject of a request for `name`.
 pub(super) fn subject(kind: &str, name: &str) -> String {
     format!("{kind} {name}")
 }
@@ -164,13 +172,13 @@ impl Cx {
         &self.plan.target
     }
 
-    /// The tools that can be called, except those that did not answer before.
+    /// The callable tools, except those that have already failed to answer.
     pub(crate) fn callable(&self) -> impl Iterator<Item = &Tool> {
         let answers = |tool: &&Tool| !self.is_silent("tool_call", &tool.name);
         self.surface().callable().filter(answers)
     }
 
-    /// The commands, except those that did not answer before.
+    /// The commands, except those that have already failed to answer.
     pub(crate) fn commands(&self) -> impl Iterator<Item = &String> {
         let answers = |name: &&String| !self.is_silent("command_invoked", name);
         self.surface().commands.iter().filter(answers)
@@ -188,6 +196,27 @@ impl Cx {
     /// Starts the extension and completes the handshake.
     pub(crate) async fn open(&self) -> Result<Session, Stop> {
         self.open_as(self.plan.start.clone()).await
+    }
+
+    /// Like [`Cx::open`], but starts nothing if there is no way to find out whether the extension
+    /// still works.
+    pub(crate) async fn open_to_probe(&self) -> Result<Session, Stop> {
+        self.probe()?;
+        self.open().await
+    }
+
+    /// Returns the session in `slot`, or opens one. A check that talks to several processes takes a
+    /// broken session out of its slot, so that a new process is started only if the check has more
+    /// to ask.
+    pub(crate) async fn session<'s>(
+        &self,
+        slot: &'s mut Option<Session>,
+    ) -> Result<&'s mut Session, Stop> {
+        let session = match slot.take() {
+            Some(session) => session,
+            None => self.open().await?,
+        };
+        Ok(slot.insert(session))
     }
 
     /// Like [`Cx::open`], with the directories of an earlier process.
@@ -290,7 +319,7 @@ impl Cx {
         let limit = self.scaled(reply.limit(self.target()));
         let mut patience = self.scaled(self.plan.patience(&reply));
         if reply.kind == "tool_result" {
-            // A tool that needs the network takes longer at times.
+            // A tool that uses the network may take longer than usual.
             let known = self.plan.known.latency.lock();
             let usual = known.get(text(&frame, "name")).copied().unwrap_or_default();
             patience = patience.max(usual * 10).min(limit);
@@ -335,52 +364,57 @@ impl Cx {
         Fault::in_session(finding, session)
     }
 
-    /// Whether the check `id`, which this check waited for, did not fail. If it was not exercised,
-    /// some requests may still be answered.
+    /// Whether the check `id`, which must have finished before this one started, did not fail. If
+    /// it was not exercised, some requests may still be answered.
     pub(crate) fn works(&self, id: &str) -> bool {
         let verdict = self.verdicts.get(id);
         verdict.is_none_or(|it| matches!(it, Verdict::Pass | Verdict::NotExercised))
     }
 
-    /// A request that shows whether the extension still works: the one with the fewest side effects
-    /// whose own check passed. `None` if the only way to find out is a shutdown.
-    pub(crate) fn probe_request(
-        &self,
-        session: &mut Session,
-        text: &str,
-    ) -> Result<Option<Request>, Stop> {
+    /// How to find out whether the extension still works: by the request with the fewest side
+    /// effects whose own check passed.
+    fn probe(&self) -> Result<Probe<'_>, Stop> {
         let mut broken = None;
         if let Some(event) = self.surface().known_intercepts().next() {
             if self.works(intercept::ANSWERS) {
-                return Ok(Some(self.intercept(session, event, text)));
+                return Ok(Probe::Intercept(event));
             }
             broken = broken.or(Some(intercept::ANSWERS));
         }
         if tool::has_tools(self.surface()) {
-            if let Some(tool) = self
-                .by_latency()
-                .first()
-                .filter(|_| self.works(tool::ANSWERS))
-            {
-                return self.call(session, tool).map(Some);
+            let fastest = self.by_latency().first().copied();
+            if let Some(tool) = fastest.filter(|_| self.works(tool::ANSWERS)) {
+                return Ok(Probe::Tool(tool));
             }
             broken = broken.or(Some(tool::ANSWERS));
         }
         if !self.surface().commands.is_empty() {
-            if let Some(command) = self
-                .commands()
-                .next()
-                .filter(|_| self.works(command::ANSWERS))
-            {
-                return Ok(Some(self.command(session, command, "")));
+            let command = self.commands().next();
+            if let Some(command) = command.filter(|_| self.works(command::ANSWERS)) {
+                return Ok(Probe::Command(command));
             }
             broken = broken.or(Some(command::ANSWERS));
         }
         match broken {
             Some(id) => Err(Stop::BlockedBy(id)),
-            None if self.works(lifecycle::EXITS) => Ok(None),
+            None if self.works(lifecycle::EXITS) => Ok(Probe::Shutdown),
             None => Err(Stop::BlockedBy(lifecycle::EXITS)),
         }
+    }
+
+    /// A request that shows whether the extension still works. `None` if the only way to find out
+    /// is a shutdown.
+    pub(crate) fn probe_request(
+        &self,
+        session: &mut Session,
+        text: &str,
+    ) -> Result<Option<Request>, Stop> {
+        Ok(match self.probe()? {
+            Probe::Intercept(event) => Some(self.intercept(session, event, text)),
+            Probe::Tool(tool) => Some(self.call(session, tool)?),
+            Probe::Command(command) => Some(self.command(session, command, "")),
+            Probe::Shutdown => None,
+        })
     }
 
     /// The slowest request; `None` if there are no requests to send.
@@ -415,7 +449,7 @@ impl Cx {
         PASS
     }
 
-    /// Sends `shutdown`, closes stdin and waits for the exit.
+    /// Sends `shutdown`, closes stdin and waits for the extension to exit.
     pub(crate) async fn shut_down(&self, session: &mut Session) -> Result<Exit, Fault> {
         // The process may have exited already.
         let _ = session.send(&json!({"type": "shutdown"})).await;

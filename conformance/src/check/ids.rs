@@ -14,17 +14,18 @@ pub(super) async fn verbatim(
     cx: &Cx,
     make: impl Fn(&mut Session) -> Result<Request, Stop>,
 ) -> Checked {
-    let mut session = cx.open().await?;
+    let mut slot = None;
     let mut faults = Vec::new();
     for id in [UUID, DIGITS, LONG] {
-        let request = make(&mut session)?.with("id", json!(id));
-        if let Err(fault) = cx.ask(&mut session, &request).await {
+        let session = cx.session(&mut slot).await?;
+        let request = make(session)?.with("id", json!(id));
+        if let Err(fault) = cx.ask(session, &request).await {
             let gave_up = fault.is_open;
             faults.push(fault.prefixed(format_args!("id `{id}`")));
             if gave_up {
                 break;
             }
-            session = cx.open().await?;
+            slot = None;
         }
     }
     broken(faults)

@@ -185,24 +185,26 @@ fn intercepts(cx: &Cx) -> Result<Vec<&str>, Stop> {
 
 async fn one_response(cx: &Cx) -> Checked {
     let mut faults = Faults::default();
-    let events = intercepts(cx)?;
-    let mut session = cx.open().await?;
-    for event in events {
+    let mut slot = None;
+    for event in intercepts(cx)? {
         if faults.skip(cx, "event_intercept", event) {
             continue;
         }
         // One call that a guard allows, and one that a guard may block or rewrite.
         for text in ["ls", "rm -rf / # password=hunter2 AKIAIOSFODNN7EXAMPLE"] {
-            let request = cx.intercept(&mut session, event, text);
+            let session = cx.session(&mut slot).await?;
+            let request = cx.intercept(session, event, text);
             let since = Instant::now();
-            if let Err(fault) = cx.ask(&mut session, &request).await {
+            if let Err(fault) = cx.ask(session, &request).await {
                 faults.push(fault, since);
-                session = cx.open().await?;
+                slot = None;
                 break;
             }
         }
     }
-    session.listen(cx.scaled(Duration::from_millis(100))).await;
+    if let Some(session) = &mut slot {
+        session.listen(cx.scaled(Duration::from_millis(100))).await;
+    }
     faults.into_checked()
 }
 
@@ -224,17 +226,18 @@ async fn ids_verbatim(cx: &Cx) -> Checked {
 /// Sends the frames for each event until one is not answered.
 async fn each_frame(cx: &Cx, frames: impl Fn(&str) -> Vec<Value>) -> Checked {
     let mut faults = Vec::new();
-    let mut session = cx.open().await?;
+    let mut slot = None;
     for event in intercepts(cx)? {
         for frame in frames(event) {
             let tool = text(&frame, "tool_name").to_owned();
-            let request = cx.intercept_as(&mut session, frame);
-            if let Err(fault) = cx.ask(&mut session, &request).await {
+            let session = cx.session(&mut slot).await?;
+            let request = cx.intercept_as(session, frame);
+            if let Err(fault) = cx.ask(session, &request).await {
                 faults.push(match tool.as_str() {
                     "" => fault,
                     tool => fault.prefixed(format_args!("asked about `{tool}`")),
                 });
-                session = cx.open().await?;
+                slot = None;
                 break;
             }
         }

@@ -25,7 +25,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "exits within 2 s of `shutdown`",
-        does: "Sends `shutdown`, closes stdin, and waits for the exit.",
+        does: "Sends `shutdown`, closes stdin, then waits for the extension to exit.",
         why: "After 2 s the host sends SIGTERM, and 1 s later SIGKILL. Unsaved data is lost.",
         fix: "On `shutdown`, leave the loop, save your data, send `shutdown_ack`, and exit.",
         needs: &[],
@@ -47,7 +47,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "exits within 2 s of the end of stdin",
-        does: "Closes stdin without `shutdown`, and waits for the exit.",
+        does: "Closes stdin without sending `shutdown`, then waits for the extension to exit.",
         why: "A host that is killed sends no `shutdown`. An extension that ignores the end of stdin runs forever.",
         fix: "Exit at the end of stdin.",
         needs: &[],
@@ -91,7 +91,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Should,
         profile: Profile::Safe,
         title: "leaves no process behind",
-        does: "Calls everything once, shuts the extension down, and looks for child processes.",
+        does: "Calls each tool and command once, shuts the extension down, and looks for child processes.",
         why: "A host kills them, but other programs may not.",
         fix: "Wait for child processes, or kill them, before you exit.",
         needs: &["LIF-01"],
@@ -184,7 +184,7 @@ async fn code_zero(cx: &Cx) -> Checked {
 }
 
 async fn in_the_middle(cx: &Cx) -> Checked {
-    let mut session = cx.open().await?;
+    let mut session = cx.open_to_probe().await?;
     let Some(request) = cx.slowest(&mut session)? else {
         return Err(Stop::not_applicable(
             "it registers nothing that answers requests",
@@ -226,8 +226,10 @@ async fn nothing_left(cx: &Cx) -> Checked {
             return Err(Stop::BlockedBy(command::ANSWERS));
         }
     }
-    // A second reply may come late, which would break another rule.
-    session.listen(cx.scaled(Duration::from_secs(1))).await;
+    if replies(&session) > 0 {
+        // Wait for a late second reply, which would break another rule.
+        session.listen(cx.scaled(Duration::from_secs(1))).await;
+    }
     let used = replies(&session);
     cx.shut_down(&mut session).await?;
     // Give exiting children a moment.
@@ -255,7 +257,7 @@ fn plural(count: usize) -> String {
 }
 
 async fn after_kill(cx: &Cx) -> Checked {
-    let mut session = cx.open().await?;
+    let mut session = cx.open_to_probe().await?;
     cx.alive(&mut session).await?;
     session.signal(Signal::KILL, "SIGKILL");
     session.exit(cx.scaled(Duration::from_secs(5))).await;

@@ -45,7 +45,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Full,
         title: "survives every key, and renders only open panels",
-        does: "Opens a panel with its command, presses every key, then sends a request.",
+        does: "Invokes the command that opens a panel, presses every key, then sends a request.",
         why: "Users press keys you did not expect.",
         fix: "Ignore keys you do not use; render only open panels.",
         needs: &["CMD-01"],
@@ -85,7 +85,7 @@ fn valid_note(received: &ReceivedLine, before: &History) -> Option<Finding> {
     note.message.trim().is_empty().then(|| {
         Finding::new("a `notify` without a `message`")
             .frame(&received.shown, None)
-            .hint("put the line to show into `message`")
+            .hint("put the text to show into `message`")
     })
 }
 
@@ -128,16 +128,21 @@ fn renders_no_closed_panel(received: &ReceivedLine, before: &History) -> Option<
 
 /// Opens a session and a panel. Returns the panel's id.
 async fn open(cx: &Cx) -> Result<(Session, String), Stop> {
+    panel_command(cx)?;
     let mut session = cx.open().await?;
     let id = open_panel(cx, &mut session).await?;
     Ok((session, id))
 }
 
+/// Returns the command that opens a panel.
+fn panel_command(cx: &Cx) -> Result<String, Stop> {
+    let command = cx.plan.known.opens_panel.lock().clone();
+    command.ok_or_else(|| Stop::not_applicable("none of its commands opens a panel"))
+}
+
 /// Invokes the command that opens a panel. Returns the panel's id.
 async fn open_panel(cx: &Cx, session: &mut Session) -> Result<String, Stop> {
-    let command = cx.plan.known.opens_panel.lock().clone();
-    let command =
-        command.ok_or_else(|| Stop::not_applicable("none of its commands opens a panel"))?;
+    let command = panel_command(cx)?;
     let from = session.received().len();
     let request = cx.command(session, &command, "");
     cx.ask(session, &request).await?;

@@ -1,5 +1,5 @@
-//! How long a check waits for a reply. A host waits a minute; an author should learn within seconds
-//! that nothing comes.
+//! How long a check waits for a reply. A host waits a minute, but the author of an extension should
+//! learn within seconds that no reply is coming.
 
 use std::{
     sync::Arc,
@@ -15,20 +15,20 @@ use crate::{
     verdict::Finding,
 };
 
-/// How long to wait for a request that was never answered before, unless the manifest or the user
-/// gives another time.
+/// How long to wait for the reply to a request that has not been answered before, unless the
+/// manifest or the user sets another timeout.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
-/// How long to wait for a request that was answered before. It may have to wait for the work that a
-/// check caused, such as a burst of events.
+/// How long to wait for the reply to a request that has been answered before. The extension may
+/// first have to finish work that a check caused, such as handling a burst of events.
 const RECOVERY: Duration = Duration::from_secs(30);
-/// Silence after which we look for a reason.
+/// How long to wait for a reply before looking for the reason.
 const DOUBT: Duration = Duration::from_secs(1);
-/// How long the second process may take to answer while its stdin is open.
+/// How long to wait for the second process to answer before closing its stdin.
 const PROMPT: Duration = Duration::from_millis(200);
 
-/// After this many requests that were not answered, the others are skipped.
+/// After this many unanswered requests, the others are skipped.
 const MANY: usize = 2;
-/// A fault that took this long was not a crash.
+/// A fault that took longer than this is a missing reply, not a crash.
 const SLOW: Duration = Duration::from_secs(2);
 
 /// The faults of requests for different tools, commands or events. Each missing reply costs seconds,
@@ -41,7 +41,7 @@ pub(super) struct Faults {
 }
 
 impl Faults {
-    /// Whether to skip a request of this type for `name`. Other checks then skip it too.
+    /// Whether to skip a request of this type for `name`. If so, other checks skip it too.
     pub(super) fn skip(&mut self, cx: &Cx, kind: &str, name: &str) -> bool {
         let skips = self.slow >= MANY;
         if skips {
@@ -116,7 +116,7 @@ impl Cx {
             }
             within = within.saturating_sub(session.elapsed().saturating_sub(asked));
         }
-        // `tool_progress` restarts the timeout, but a tool must not keep us forever.
+        // `tool_progress` restarts the timeout, but a tool must not keep us waiting forever.
         let most = asked + request.limit + doubt;
         loop {
             match await_reply(session, &request.frame, &request.reply, within).await {
@@ -135,8 +135,9 @@ impl Cx {
         }
     }
 
-    /// Sends the request to a second process and closes its stdin. If the reply comes only then,
-    /// and the first process is silent for longer, stdout is block-buffered.
+    /// Sends the request to a second process and closes its stdin. If the reply arrives only then,
+    /// although the first process has been silent for more than twice as long, stdout is
+    /// block-buffered.
     async fn buffers(
         &self,
         session: &mut Session,
@@ -201,7 +202,7 @@ impl Cx {
         let limit = shown(request.limit);
         let what = match session.last_progress(request.id()) {
             Some(_) => format!(
-                "no {words} within {limit}, although `tool_progress` came; the host waits 10 minutes in total"
+                "no {words} within {limit}, although `tool_progress` arrived; the host waits 10 minutes in total"
             ),
             None => format!(
                 "no {words} within {}; the host waits {limit}",

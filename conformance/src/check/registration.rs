@@ -34,7 +34,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Quick,
         title: "`ready` within 3 s",
         does: "Measures the time from process start to `ready`.",
-        why: "Without `ready`, the host waits until no frame has come for 250 ms. After 3 s the user's first turn starts without the extension.",
+        why: "Without `ready`, the host waits until no frame has arrived for 250 ms. After 3 s the user's first turn starts without the extension.",
         fix: r#"Send {"type":"ready"} after the last registration. Do slow setup after it, or on first use."#,
         needs: &[],
         run: Run::Surveyed(ready_in_time),
@@ -101,7 +101,7 @@ pub(super) const CHECKS: &[Check] = &[
         title: "registers the same set on a second start",
         does: "Starts the extension again and compares what it registers.",
         why: "A reload replaces the whole set. If it varies between starts, users see different commands and tools.",
-        fix: "Register the same commands and tools every time; check inside the call what is available.",
+        fix: "Register the same commands and tools every time; check what is available when one of them is called.",
         needs: &[],
         run: Run::Tried(|cx| Box::pin(same_again(cx))),
     },
@@ -119,12 +119,13 @@ fn all(found: Vec<Finding>) -> Checked {
 fn ready_in_time(survey: &Survey) -> Option<Checked> {
     let surface = survey.registered()?;
     if !surface.says_ready {
-        let what = "it never sends `ready`, so each start waits until no frame has come for 250 ms";
+        let what =
+            "it never sends `ready`, so each start waits until no frame has arrived for 250 ms";
         let hint = "send {\"type\":\"ready\"} after the last registration";
         return Some(Err(Finding::new(what).hint(hint).into()));
     }
     if surface.ready_after > survey.startup_limit {
-        let what = format!("`ready` came after {}", shown(surface.ready_after));
+        let what = format!("`ready` arrived after {}", shown(surface.ready_after));
         return Some(Err(Finding::new(what).into()));
     }
     Some(PASS)

@@ -24,7 +24,8 @@ const FILLS: usize = 6000;
 /// Maximum number of requests to send to fill the pipe. Limited because requests have side effects.
 const MANY: usize = 80;
 
-/// A tool this slow is called often only if the extension answers nothing else.
+/// A tool this slow is called only if the extension answers no other requests, and then at most
+/// [`SLOW_CALLS`] times per batch.
 const SLOW_TOOL: Duration = Duration::from_secs(1);
 const SLOW_CALLS: usize = 2;
 
@@ -208,7 +209,8 @@ fn answers_once(received: &ReceivedLine, before: &History) -> Option<Finding> {
             .frame(&received.shown, Some("/id".to_owned()))
             .hint("answer each request once, with the request's `id`")
     };
-    // A signal handler may share its code with `shutdown`, which does no harm.
+    // A signal handler may share its code with the `shutdown` handler. The extra `shutdown_ack`
+    // does no harm.
     if received.is("shutdown_ack") && !before.shutdown_sent && !before.must_exit {
         let what = "`shutdown_ack` without a `shutdown`";
         return Some(Finding::new(what).frame(&received.shown, None));
@@ -232,13 +234,13 @@ fn answers_once(received: &ReceivedLine, before: &History) -> Option<Finding> {
 }
 
 async fn unknown_type(cx: &Cx) -> Checked {
-    let mut session = cx.open().await?;
+    let mut session = cx.open_to_probe().await?;
     let frame = json!({"type": "zot_conform_unknown", "id": "u1", "name": "x", "args": {"a": [1]}});
     ignored(cx, &mut session, &frame).await
 }
 
 async fn unknown_fields(cx: &Cx) -> Checked {
-    let mut session = cx.open().await?;
+    let mut session = cx.open_to_probe().await?;
     if let Some(request) = cx.probe_request(&mut session, "ls")? {
         let request = request
             .with(
@@ -310,7 +312,7 @@ fn calls<'a>(cx: &'a Cx, tool: &'a Tool) -> Option<Asks<'a>> {
 }
 
 async fn interleaved(cx: &Cx) -> Checked {
-    let mut session = cx.open().await?;
+    let mut session = cx.open_to_probe().await?;
     let requests = mixed(cx, &mut session, 8)?;
     for request in &requests {
         cx.send(&mut session, &request.frame).await?;
@@ -385,7 +387,7 @@ async fn hard_text(cx: &Cx) -> Checked {
     PASS
 }
 
-/// Requests of each kind with a text where the extension reads it.
+/// Creates requests of each kind with `text` in a field that the extension reads.
 fn with_text(cx: &Cx, session: &mut Session, text: &str) -> Vec<Request> {
     let mut requests = Vec::new();
     if cx.works(intercept::ANSWERS) {
@@ -412,7 +414,7 @@ fn with_text(cx: &Cx, session: &mut Session, text: &str) -> Vec<Request> {
 }
 
 async fn torn(cx: &Cx) -> Checked {
-    let mut session = cx.open().await?;
+    let mut session = cx.open_to_probe().await?;
     let Some(request) = cx.probe_request(&mut session, "echo ü")? else {
         let frame = "{\"type\":\"zot_conform_unknown\",\"text\":\"ü\"}\n";
         pieces(&mut session, frame).await?;
@@ -459,7 +461,7 @@ async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
 }
 
 async fn unread(cx: &Cx) -> Checked {
-    let mut session = cx.open().await?;
+    let mut session = cx.open_to_probe().await?;
     // The size of the replies determines how many of them fill the pipe.
     let mut bytes = 0;
     let first = mixed(cx, &mut session, 4)?;
@@ -492,7 +494,7 @@ async fn garbage(cx: &Cx) -> Checked {
         ("a blank line", b"\n"),
         ("CRLF", b"{\"type\":\"zot_conform_unknown\"}\r\n"),
     ] {
-        let mut session = cx.open().await?;
+        let mut session = cx.open_to_probe().await?;
         let continues = match session.send_raw(bytes).await {
             Ok(()) => match cx.alive(&mut session).await {
                 Ok(_) => true,

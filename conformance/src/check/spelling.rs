@@ -16,7 +16,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Quick,
         title: "no line starts with a byte order mark",
         does: "Looks at the first bytes of every line.",
-        why: "zot skips a byte order mark only at the start of stdout, and other hosts not even there.",
+        why: "zot skips a byte order mark only at the start of stdout, and other hosts do not skip it at all.",
         fix: "Write UTF-8 without a byte order mark: in Python `utf-8` instead of `utf-8-sig`, in PowerShell `UTF8Encoding($false)`.",
         needs: &[],
         run: Run::Watched(byte_order_mark, |_, _| None),
@@ -27,7 +27,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Quick,
         title: "no frame type or field is misspelt",
         does: "Compares unknown frame types and fields, at any depth, with the names in the schemas.",
-        why: "A host ignores unknown frames and fields, so a misspelt one has no effect and no error.",
+        why: "A host ignores unknown frames and fields, so a misspelt one has no effect and causes no error.",
         fix: "Use the name in the hint. `zot schema from-extension` prints all of them.",
         needs: &[],
         run: Run::Watched(
@@ -60,7 +60,7 @@ fn byte_order_mark(received: &ReceivedLine, _: &History) -> Option<Finding> {
 }
 
 /// Returns a finding for the first unknown name, either a misspelt one or one that resembles no
-/// other.
+/// known name.
 fn unknown(received: &ReceivedLine, before: &History, is_mistake: bool) -> Option<Finding> {
     let is_judged = before.hellos > 0 || received.is("hello");
     let hints = received.hints.iter().filter(|_| is_judged);

@@ -16,7 +16,7 @@ use super::{
 use crate::{
     arguments::{Arguments, GeneratedArgs},
     diagnose::shown,
-    session::{History, ReceivedLine, Session},
+    session::{History, ReceivedLine},
     surface::{Surface, Tool, Unreachable},
     verdict::{Finding, Level},
 };
@@ -144,7 +144,7 @@ pub(super) const CHECKS: &[Check] = &[
         id: "TOL-11",
         level: Level::Must,
         profile: Profile::Quick,
-        title: "`call_tool` is sent only with its capability",
+        title: "`call_tool` is sent only if `hello` lists the capability",
         does: "Looks for `call_tool` from an extension whose `hello` does not list it.",
         why: "The host answers every such call with an error.",
         fix: r#"Add "call_tool" to `capabilities` in `hello`."#,
@@ -274,7 +274,7 @@ async fn one_result(cx: &Cx) -> Checked {
     let mut faults = Faults::default();
     let mut unreached = None;
     let (mut called, mut refused) = (false, false);
-    let mut session = cx.open().await?;
+    let mut slot = None;
     for tool in cx.surface().callable() {
         if faults.skip(cx, "tool_call", &tool.name) {
             continue;
@@ -292,20 +292,23 @@ async fn one_result(cx: &Cx) -> Checked {
             }
         };
         called = true;
-        let request = cx.call_with(&mut session, &tool.name, &args);
+        let session = cx.session(&mut slot).await?;
+        let request = cx.call_with(session, &tool.name, &args);
         let (asked, since) = (session.elapsed(), Instant::now());
-        match cx.ask(&mut session, &request).await {
+        match cx.ask(session, &request).await {
             Ok(received) => {
                 let mut latency = cx.plan.known.latency.lock();
                 latency.insert(tool.name.clone(), received.at.saturating_sub(asked));
             }
             Err(fault) => {
                 faults.push(fault, since);
-                session = cx.open().await?;
+                slot = None;
             }
         }
     }
-    session.listen(cx.scaled(Duration::from_millis(100))).await;
+    if let Some(session) = &mut slot {
+        session.listen(cx.scaled(Duration::from_millis(100))).await;
+    }
     match unreached {
         Some(stop) if faults.is_empty() => Err(stop),
         None if refused && !called => Err(Stop::BlockedBy(SCHEMAS)),
@@ -314,7 +317,7 @@ async fn one_result(cx: &Cx) -> Checked {
     }
 }
 
-/// Records the tools that take so long that the user wonders what is happening.
+/// Records the tools that are slow enough for the user to wonder what is happening.
 fn slow_tools(cx: &Cx) -> Vec<Finding> {
     let took = cx.callable().map(|tool| (tool, cx.latency(tool)));
     let slow = took.filter(|(_, took)| *took > cx.scaled(PATIENCE));
@@ -335,23 +338,19 @@ async fn each(
     judge: impl Fn(&GeneratedArgs, &ReceivedLine) -> Option<Finding>,
 ) -> Checked {
     let mut faults = Vec::new();
-    let mut session: Option<Session> = None;
+    let mut slot = None;
     let mut tried = 0;
     for (tool, arguments) in tools(cx)? {
         for made in make(tool, arguments) {
             tried += 1;
-            let mut at = match session.take() {
-                Some(session) => session,
-                None => cx.open().await?,
-            };
-            let request = cx.call_with(&mut at, &tool.name, &made.args);
+            let session = cx.session(&mut slot).await?;
+            let request = cx.call_with(session, &tool.name, &made.args);
             let described = format!("tool `{}`, {}", tool.name, made.why);
-            match cx.ask(&mut at, &request).await {
+            match cx.ask(session, &request).await {
                 Ok(received) => {
                     if let Some(finding) = judge(&made, &received) {
-                        faults.push(Fault::in_session(finding.prefixed(described), &at));
+                        faults.push(Fault::in_session(finding.prefixed(described), session));
                     }
-                    session = Some(at);
                 }
                 Err(fault) => {
                     faults.push(fault.prefixed(described));
@@ -363,7 +362,7 @@ async fn each(
     }
     if tried == 0 {
         return Err(Stop::not_applicable(
-            "there are no such arguments for any tool",
+            "no tool has arguments that this check can try",
         ));
     }
     broken(faults)
@@ -455,7 +454,7 @@ async fn unregistered(cx: &Cx) -> Checked {
 async fn structured(cx: &Cx) -> Checked {
     let mut faults = Vec::new();
     let mut tried = false;
-    let mut session = cx.open().await?;
+    let mut slot = None;
     for (tool, _) in tools(cx)? {
         let Some(output) = &tool.output else {
             continue;
@@ -469,8 +468,9 @@ async fn structured(cx: &Cx) -> Checked {
                 continue;
             }
         };
-        let request = cx.call(&mut session, tool)?;
-        let received = cx.ask(&mut session, &request).await?;
+        let session = cx.session(&mut slot).await?;
+        let request = cx.call(session, tool)?;
+        let received = cx.ask(session, &request).await?;
         let content = received.value.get("structured_content");
         let wrong = match content {
             None if is_error(&received) => continue,
@@ -483,7 +483,7 @@ async fn structured(cx: &Cx) -> Checked {
         if let Some((pointer, why)) = wrong {
             let finding = Finding::new(format!("tool `{}`: {why}", tool.name))
                 .frame(&received.shown, Some(pointer));
-            faults.push(Fault::in_session(finding, &session));
+            faults.push(Fault::in_session(finding, session));
         }
     }
     if !tried {

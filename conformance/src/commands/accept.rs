@@ -34,7 +34,7 @@ pub(super) fn accept(file: &Path, dir: Option<&Path>, timing: &Timing) -> anyhow
     let changed = lines.filter(|(before, after)| before != after).count();
     if changed == 0 {
         println!(
-            "✓ {}: nothing to accept, everything matches",
+            "✓ {}: everything matches; nothing to accept",
             file.display()
         );
         return Ok(ExitCode::SUCCESS);

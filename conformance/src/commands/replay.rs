@@ -91,7 +91,7 @@ fn load(file: &Path) -> anyhow::Result<Script> {
         let kept = store.join(format!("{id}{SUFFIX}"));
         return match Script::load(&kept) {
             Err(LoadError::Unread { .. }) => {
-                bail!("no file and no saved failure is named `{id}`")
+                bail!("no file or saved failure named `{id}`")
             }
             other => Ok(other?),
         };

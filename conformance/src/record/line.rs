@@ -101,7 +101,7 @@ fn json_line(line: &str) -> Result<ScriptLine, String> {
         _ if value.get("type").is_some() => json!({"$lit": value}),
         other => {
             return Err(format!(
-                "`{other}`: expected a frame with a `type` or a `send`"
+                "expected a frame with a `type` or a `send` step, but the first key is `{other}`"
             ));
         }
     };

@@ -174,7 +174,7 @@ impl CasePart {
     }
 }
 
-/// Writes the parts of a case, in the order that every dialect accepts.
+/// Returns the parts of a case, in the order that every dialect accepts.
 fn parts(outcome: &Outcome, strict: bool) -> Vec<CasePart> {
     let verdict = one_line(&outcome.verdict.to_string());
     let findings: String = outcome.findings.iter().map(describe).collect();
@@ -215,7 +215,8 @@ fn parts(outcome: &Outcome, strict: bool) -> Vec<CasePart> {
     parts
 }
 
-/// Escapes text, except for quotes: they need no escaping there, and frames contain many of them.
+/// Escapes the text of an element, except for quotes: they need no escaping, and frames contain
+/// many of them.
 fn escaped(text: &str) -> BytesText<'static> {
     BytesText::from_escaped(partial_escape(allowed(text)).into_owned())
 }

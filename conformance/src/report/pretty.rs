@@ -74,7 +74,7 @@ impl<W: Write> Pretty<'_, W> {
                 INDENT,
                 &[(Style::Accent, "hint: ")],
                 Style::Plain,
-                "remove them from the list",
+                "remove them from the baseline",
             )?;
         }
         let style = if report.conforms() {
@@ -161,7 +161,7 @@ impl<W: Write> Pretty<'_, W> {
         for outcome in &report.outcomes {
             let (reason, advice) = match &outcome.verdict {
                 Verdict::Withheld => (
-                    format!("withheld by the profile `{}`: ", report.profile),
+                    format!("excluded by the profile `{}`: ", report.profile),
                     "; try --profile full",
                 ),
                 Verdict::BlockedBy(id) => (format!("blocked by {}: ", one_line(id)), ""),
@@ -205,7 +205,7 @@ impl<W: Write> Pretty<'_, W> {
             &title,
         )?;
         if outcome.verdict == Verdict::NotExercised {
-            let why = "the harness could not exercise it";
+            let why = "zot-conform could not test this rule";
             let lead = [(Style::Plain, "not exercised: ")];
             self.hanging(INDENT, &lead, Style::Plain, why)?;
         }

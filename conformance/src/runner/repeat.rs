@@ -24,7 +24,7 @@ fn word(text: &str) -> String {
     }
 }
 
-/// Adds a command to each failure that has none.
+/// Adds a reproduction command to each failure that does not have one.
 pub(super) fn give(
     outcomes: &mut [Outcome],
     sources: &HashMap<&str, &str>,
@@ -82,7 +82,8 @@ pub(super) fn replay(script: &Script, target: &Target, store: Option<&Path>) -> 
     with_script("replay", script, target, store)
 }
 
-/// A command that updates a transcript; `None` for a saved failure, which is not kept for its output.
+/// A command that updates a transcript; `None` for a saved failure, which is only stored so that it
+/// can be reproduced.
 pub(super) fn accept(script: &Script, target: &Target, store: Option<&Path>) -> Option<String> {
     let command = || with_script("accept", script, target, store);
     kept(script, store).is_none().then(command)

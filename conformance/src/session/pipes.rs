@@ -93,8 +93,8 @@ impl Reader {
         });
     }
 
-    /// Shrinks the pipe to one page, which is enough to see whether the process waits for a reader.
-    /// Does nothing on systems without resizable pipes.
+    /// Shrinks the pipe to one page, which is small enough to show whether the process waits for
+    /// its reader. Does nothing on systems without resizable pipes.
     pub(super) fn narrow(&self) {
         #[cfg(target_os = "linux")]
         if let Some(pipe) = &self.pipe {

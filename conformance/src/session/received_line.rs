@@ -77,8 +77,8 @@ impl ReceivedLine {
         self.value.get("id").and_then(Value::as_str)
     }
 
-    /// The hint that the line completes a frame which is spread over several lines, and the type of
-    /// that frame.
+    /// The hint that the line completes a frame spread over several lines, and the type of that
+    /// frame.
     pub(crate) fn spread(&self) -> Option<(&Hint, &str)> {
         self.hints.iter().find_map(|hint| match hint {
             Hint::SpreadOverLines { frame_type, .. } => Some((hint, frame_type.as_deref()?)),
@@ -87,7 +87,7 @@ impl ReceivedLine {
     }
 
     /// Returns the frame's type, and `image` or `panel` if it contains one, because some rules
-    /// apply to those.
+    /// apply only to those.
     pub(super) fn contents(&self) -> Vec<String> {
         let Some(kind) = self.value.get("type").and_then(Value::as_str) else {
             return Vec::new();

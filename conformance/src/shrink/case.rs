@@ -38,7 +38,7 @@ pub(super) struct Case {
     /// The timeout for the reply.
     pub(super) limit: Duration,
     /// Whether the extension registers everything that the frames name. Otherwise, the transcript
-    /// must not say that it needs it.
+    /// must not list those names as needed.
     is_registered: bool,
 }
 

@@ -7,6 +7,7 @@ use zot_protocol::{Net, Permissions, RPC_TOKEN, is_granted_variable};
 
 /// Credentials of `zot` itself, which extensions do not inherit.
 const SECRETS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", RPC_TOKEN];
+
 /// Sets the environment of an extension without declared permissions: everything except zot's
 /// credentials.
 pub(super) fn withhold_secrets(spec: Spec) -> Spec {

@@ -147,7 +147,7 @@ struct Player<'a> {
     stage: Stage<'a>,
     ignore: &'a [String],
     session: Session,
-    /// Number of received lines that are already handled.
+    /// Number of received lines that have been handled.
     at: usize,
     bindings: Bindings,
     seen: Seen,

@@ -73,7 +73,7 @@ impl Recorder {
         self
     }
 
-    /// Records a frame that was sent `at` this time after the start.
+    /// Records a frame. `at` is when it was sent, measured from the start.
     pub fn frame(&mut self, who: Party, frame: &Value, at: Duration) {
         let kind = frame.get("type").and_then(Value::as_str).unwrap_or("");
         if who == Party::Host {

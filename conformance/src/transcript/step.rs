@@ -29,11 +29,11 @@ impl Transcript {
 /// The first line of a transcript.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Head {
-    /// A short name. Defaults to that of the file.
+    /// A short name. Defaults to the name of the file.
     pub name: Option<String>,
     /// A one-sentence description.
     pub about: Option<String>,
-    /// The default extension directory, relative to the transcript's own.
+    /// The default extension directory, relative to the transcript's directory.
     pub extension: Option<String>,
     /// What the extension must have registered for the transcript to apply.
     pub needs: Needs,

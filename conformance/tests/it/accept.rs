@@ -40,7 +40,7 @@ fn accept_updates_changed_lines_and_keeps_the_rest() {
     let output = stage.conform(&["accept", file]).exits(0);
     assert_eq!(
         output.out,
-        format!("✓ {file}: nothing to accept, everything matches\n")
+        format!("✓ {file}: everything matches; nothing to accept\n")
     );
 }
 

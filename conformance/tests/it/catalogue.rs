@@ -18,7 +18,7 @@ use crate::fixture::{Staged, faults};
 
 /// How many fixtures to run in parallel. They spend about as much time waiting as computing.
 const PARALLEL: usize = 6;
-/// How often to retry a fixture with an unexpected result.
+/// How many times to retry a fixture with an unexpected result.
 const RETRIES: usize = 3;
 /// Faulty manifests; the other faults are in `faults.py`.
 const MANIFESTS: [(&str, &str); 4] = [
@@ -177,7 +177,7 @@ fn check(fault: &str) -> &str {
     fault.get(..6).unwrap_or(fault)
 }
 
-/// Returns the check that a blocked one is ultimately blocked by.
+/// Follows `blocked_by` to the check that started the chain, and returns its id.
 fn root<'a>(mut id: &'a str, outcomes: &HashMap<&str, &'a Value>) -> &'a str {
     for _ in 0..outcomes.len() {
         match outcomes.get(id).and_then(|it| it["blocked_by"].as_str()) {

@@ -181,15 +181,15 @@ fn a_reply_that_cannot_be_matched_is_explained() {
     for (reply, expected) in [
         (
             "emit({'type': 'command_response', 'id': frame['id']})",
-            "a `command_response` came instead",
+            "got `command_response`",
         ),
         (
             "emit({'type': 'tool_reslt', 'id': frame['id'], 'content': []})",
-            "an unknown frame type `tool_reslt` came instead",
+            "got an unknown frame type `tool_reslt`",
         ),
         (
             "print({'type': 'tool_result', 'id': frame['id']}, flush=True)",
-            "a line that is not JSON came instead",
+            "got a line that is not JSON",
         ),
     ] {
         let body = format!("    if frame['type'] == 'tool_call':\n        {reply}");

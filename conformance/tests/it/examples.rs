@@ -177,8 +177,8 @@ fn our_guard_replays_the_go_recording() {
 
 #[test]
 fn our_weather_replays_the_go_recording() {
-    // Our weather extension reports progress and queries a service that is unreachable in a test;
-    // the error it returns is a result too.
+    // Our weather extension reports progress, so the replay ignores `tool_progress`. The service that
+    // it queries is unreachable here, so it returns an error result, which matches the recording.
     let adapt =
         |text: String| text.replacen("{\"zt\":1,", "{\"zt\":1,\"ignore\":[\"tool_progress\"],", 1);
     let prepare = |stage: &Stage| {

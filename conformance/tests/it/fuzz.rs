@@ -164,7 +164,7 @@ fn random_extensions_do_not_break_the_harness() {
     );
 }
 
-/// Deadlines hold for an extension that never stops sending, as fast as it can or with pauses.
+/// Deadlines are enforced even if the extension never stops sending, with or without pauses.
 #[test]
 fn an_extension_that_never_stops_sending_is_given_up_on() {
     let Some(python) = python() else { return };

@@ -1,4 +1,4 @@
-//! An extension that behaves like the quick start of the Go program.
+//! An extension that behaves like the one in the Go program's quick start.
 
 use serde_json::Value;
 use zot_test_support::fixture;

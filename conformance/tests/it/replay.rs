@@ -184,7 +184,7 @@ fn the_extension_is_found_or_must_be_given() {
     let output = stage.conform(&["replay", "no-such-id"]).exits(2);
     assert_eq!(
         output.err,
-        "error: no file and no saved failure is named `no-such-id`\n"
+        "error: no file or saved failure named `no-such-id`\n"
     );
     let output = stage.conform(&["replay", "a.zt.ndjson", "home"]).exits(2);
     assert!(output.err.contains("named `home`"), "{}", output.err);

@@ -156,7 +156,7 @@ fn levels_skips_and_profiles() {
     let (code, text) = code_and_text(&staged.conform(&["--only", "TOL-*"]));
     assert_eq!(code, Some(0), "{text}");
     assert!(
-        text.contains("– withheld by the profile `safe`: TOL-04 TOL-05 TOL-06; try --profile full"),
+        text.contains("– excluded by the profile `safe`: TOL-04 TOL-05 TOL-06; try --profile full"),
         "{text}"
     );
 }
@@ -430,7 +430,7 @@ fn an_error_is_printed_once() {
     );
 }
 
-/// Ctrl-C removes the progress line, and the exit status tells about the signal.
+/// Ctrl-C removes the progress line, and the exit status reports the signal.
 #[test]
 fn an_interrupt_removes_the_progress_line() {
     let Some(python) = python() else { return };

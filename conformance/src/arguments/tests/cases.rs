@@ -113,7 +113,7 @@ fn nested_positions_have_boundaries_too() {
 }
 
 #[test]
-fn random_arguments_are_the_same_for_a_seed() {
+fn the_same_seed_generates_the_same_arguments() {
     let arguments = arguments(weather());
     let first = arguments.random(7, 20);
     assert_eq!(first, arguments.random(7, 20));

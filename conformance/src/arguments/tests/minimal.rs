@@ -187,7 +187,7 @@ fn a_schema_without_a_type_means_an_object() {
 }
 
 #[test]
-fn references_are_followed_as_deep_as_necessary() {
+fn references_are_followed_as_deeply_as_necessary() {
     let list = json!({
         "$ref": "#/$defs/node",
         "$defs": {"node": {

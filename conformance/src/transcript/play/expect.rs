@@ -132,7 +132,7 @@ impl Player<'_> {
                 nearest = Some((place, score, mismatch));
             }
         }
-        let (place, _, mismatch) = nearest.expect("something is pending");
+        let (place, _, mismatch) = nearest.expect("at least one expectation is pending");
         Err((place, mismatch))
     }
 

@@ -62,13 +62,13 @@ impl Player<'_> {
         match self.bytes(bytes).await {
             Ok(()) => Ok(()),
             Err(wait_error) => {
-                let what = "a frame after those bytes";
+                let what = "a frame after the `raw` bytes";
                 Err(self.missing_reply(wait_error, what, |_| false).await)
             }
         }
     }
 
-    /// Writes bytes, in pieces if there was a `split` step before.
+    /// Writes bytes, in pieces if a `split` step precedes them.
     async fn bytes(&mut self, bytes: &[u8]) -> Result<(), WaitError> {
         self.announce(bytes);
         let mut rest = bytes;
@@ -132,7 +132,7 @@ impl Player<'_> {
         let within = self.within(within).await;
         let deadline = Instant::now() + within;
         loop {
-            // Check once more after the deadline, for a line that came just before it.
+            // Check once more after the deadline, for a line that arrived just before it.
             let over = Instant::now() >= deadline;
             let stderr = self.session.stderr();
             let fits = |text: &str| line.matches(&text.into(), &mut self.bindings).is_ok();

@@ -48,8 +48,8 @@ impl Ids {
         }
     }
 
-    /// An id that the other side never created stays literal, so that the transcript shows the
-    /// invalid id.
+    /// Returns the replacement for an id. An id that the other side never created stays literal, so
+    /// that the transcript shows the invalid id.
     fn of(&mut self, who: Party, space: Space, label: &'static str, id: &str) -> Option<Value> {
         if let Some(name) = self.names.get(&(space, id.to_owned())) {
             return Some(json!({"$ref": name}));
