@@ -1,4 +1,4 @@
-// A tool that tells the time anywhere, and a slash command for reminders. Node, without
+// A tool that tells the time anywhere, and a slash command for reminders. Runs on Node without
 // dependencies.
 import { createInterface } from "node:readline";
 

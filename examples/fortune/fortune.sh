@@ -1,4 +1,4 @@
-# Thought for the day: /fortune shows one, "/fortune add ..." saves your own. bash with jq.
+# Thought for the day: /fortune shows one, "/fortune add ..." saves your own. Requires bash and jq.
 
 # stdout is reserved for the protocol: it becomes descriptor 3, and printed output goes to the log.
 exec 3>&1 1>&2

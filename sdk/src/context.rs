@@ -40,8 +40,8 @@ impl Shared {
 }
 
 /// The context of a handler: everything it can do besides answering. It is cheap to clone and can
-/// be stored: one of your own threads can hold a clone and send at any time. Frames sent after the
-/// connection has ended are dropped.
+/// be stored, so your own threads can hold a clone and send frames at any time. Frames sent after
+/// the connection has ended are dropped.
 ///
 /// ```
 /// use zot_sdk::{Extension, NoteLevel, Panel, Reply};
@@ -77,7 +77,7 @@ impl Context {
     }
 
     /// Returns the directory for this extension's own files. It exists, is writable regardless of
-    /// the manifest's `permissions`, and survives updates. `None` on an older host, which does not
+    /// the manifest's `permissions`, and survives updates. `None` on older hosts, which do not
     /// provide one.
     pub fn data_dir(&self) -> Option<&Path> {
         self.host().data_dir.as_deref().map(Path::new)

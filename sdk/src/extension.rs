@@ -81,7 +81,7 @@ impl Extension {
     /// # assert_eq!(host.command("think", "").prompt.unwrap(), "Think hard.");
     /// ```
     ///
-    /// The extension passed to the handler cannot be run by itself:
+    /// The handler cannot run the extension that it receives:
     ///
     /// ```compile_fail,E0599
     /// # use zot_sdk::Extension;
@@ -104,10 +104,10 @@ impl Extension {
     /// is still pending after that is answered with an error. Return this value from `main`.
     ///
     /// stdout is reserved for the protocol. From here on, the process's stdout is redirected to its
-    /// stderr, which the host writes to the extension's log, and its stdin is empty. So `println!`
-    /// in a handler, a C library that prints, or a child process cannot break the connection.
-    /// Anything printed *before* `run` does reach the host, which skips lines that are not JSON and
-    /// logs them. Use `eprintln!` there.
+    /// stderr, which the host writes to the extension's log, and its stdin is empty. As a result,
+    /// `println!` in a handler, a C library that prints, or a child process cannot break the
+    /// connection. Anything printed *before* `run` does reach the host, which skips lines that are
+    /// not JSON and logs them. Use `eprintln!` there.
     ///
     /// ```no_run
     /// use std::process::ExitCode;
@@ -370,8 +370,8 @@ intercepts! {
     /// Called before the user sees the model's message. The user sees the rewrite, or the reason if
     /// blocked. The model keeps the original.
     intercept_assistant_message(AssistantMessageIntercept) of AssistantMessage;
-    /// Called before a user's message goes to the model. If blocked, the user sees the reason. The
-    /// model receives the rewrite.
+    /// Called before a user's message is sent to the model. If blocked, the user sees the reason.
+    /// The model receives the rewrite.
     intercept_user_message(UserMessageIntercept) of UserMessage;
     /// Called before the model sees a tool's result. A rewrite replaces the result for the model,
     /// the user and the transcript.

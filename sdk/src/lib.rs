@@ -29,8 +29,8 @@
 //! * [`Extension::tool`]: a tool for the model with typed arguments. It returns a [`ToolOutput`].
 //! * [`Extension::on`]: a handler for one of the [events](event).
 //! * [`Extension::intercept_tool_call`] and similar: a guard. It returns a [`Decision`].
-//! * [`Extension::panel`]: a few lines on the screen, and the keys pressed there.
-//! * [`Extension::on_hello`]: more of these, depending on the host.
+//! * [`Extension::panel`]: lines of text on the screen, and the keys that the user presses there.
+//! * [`Extension::on_hello`]: registrations that depend on the host.
 //!
 //! # Errors and panics
 //!

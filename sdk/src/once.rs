@@ -1,4 +1,4 @@
-//! A value that is set once and waited for, by a thread or by a future.
+//! A value that is set once. A thread or a future can wait for it.
 
 use std::{
     sync::Arc,

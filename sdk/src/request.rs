@@ -109,7 +109,7 @@ impl Requests {
     }
 }
 
-/// Shutdown waits while this guard exists, up to its deadline.
+/// While this guard exists, shutdown waits, up to its deadline.
 pub(crate) struct Working(Arc<Requests>);
 
 impl Drop for Working {
@@ -182,10 +182,10 @@ mod tests {
         let wire = Arc::new(Wire::new(written.clone()));
         let request = requests
             .open(&"1".into(), kind, &wire)
-            .expect("the first of its id");
+            .expect("the id is new");
         assert!(
             requests.open(&"1".into(), kind, &wire).is_none(),
-            "not twice"
+            "the same id cannot be opened twice"
         );
         (written, requests, request)
     }
@@ -197,7 +197,7 @@ mod tests {
             drop(request);
             requests.wait_until_idle(Duration::from_secs(60));
             let [frame] = &written.frames()[..] else {
-                panic!("one reply")
+                panic!("expected one reply")
             };
             frame.clone()
         };

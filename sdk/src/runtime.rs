@@ -95,7 +95,7 @@ impl Runtime {
                 Ok(0) => break,
                 Ok(_) => {}
                 Err(error) => {
-                    eprintln!("stdin: {error}");
+                    eprintln!("failed to read stdin: {error}");
                     break;
                 }
             }
@@ -337,7 +337,7 @@ fn caught<T>(handler: impl FnOnce() -> T) -> Result<T, String> {
 fn panic_message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
-    text.unwrap_or("without a message").to_owned()
+    text.unwrap_or("no message").to_owned()
 }
 
 fn log(what: &str, handled: Result<Handled, String>) {

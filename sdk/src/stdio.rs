@@ -12,9 +12,9 @@ pub(crate) struct Stdio {
     pub(crate) output: File,
 }
 
-/// Takes stdin and stdout from the process. Afterwards its stdin is `/dev/null` and its stdout is
-/// its stderr, for itself and its children. The descriptors connected to the host are not
-/// inherited.
+/// Takes stdin and stdout from the process. Afterwards, for the process and its children, stdin is
+/// `/dev/null` and stdout is redirected to stderr. Children do not inherit the descriptors that are
+/// connected to the host.
 #[cfg(unix)]
 pub(crate) fn take() -> io::Result<Stdio> {
     use std::os::fd::AsFd;
@@ -34,8 +34,8 @@ pub(crate) fn take() -> io::Result<Stdio> {
     })
 }
 
-/// Takes stdin and stdout from the process. On this platform a child still inherits them, so give
-/// it its own.
+/// Takes stdin and stdout from the process. On Windows, children still inherit them, so a handler
+/// that starts a child must redirect the child's stdin and stdout.
 #[cfg(windows)]
 pub(crate) fn take() -> io::Result<Stdio> {
     use std::os::windows::io::AsHandle;

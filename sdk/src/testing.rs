@@ -287,7 +287,7 @@ impl TestHost {
     }
 
     /// Answers the extension's [`call_tool`](crate::Context::call_tool) requests from now on.
-    /// Before this, they stay pending.
+    /// Earlier requests stay pending.
     pub fn answer_calls(
         &self,
         answer: impl Fn(&zot_protocol::CallTool) -> ToolOutput + Send + 'static,

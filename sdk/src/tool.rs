@@ -39,7 +39,8 @@ pub struct ToolOptions {
 }
 
 impl ToolOptions {
-    /// Creates options for a tool. The name consists of 1 to 64 letters, digits, `_` and `-`.
+    /// Creates options for a tool. The name must consist of 1 to 64 letters, digits, `_`
+    /// and `-`.
     pub fn new(name: impl Into<String>) -> Self {
         Self {
             name: name.into(),
@@ -100,7 +101,7 @@ impl JsonSchema for NoArgs {
     }
 }
 
-/// Returns the schema of a type with references inlined, because models handle references badly.
+/// Returns the schema of a type with references inlined, because models handle references poorly.
 pub(crate) fn schema_of<T: JsonSchema>() -> Object {
     let mut settings = SchemaSettings::draft2020_12();
     settings.inline_subschemas = true;

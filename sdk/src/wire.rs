@@ -10,7 +10,7 @@ use zot_protocol::{FromExtension, PanelId, limits::FRAME_BYTES};
 pub(crate) enum Unsent {
     #[error("frame too large: {0} bytes, limit is {FRAME_BYTES}")]
     TooLarge(usize),
-    #[error("not JSON: {0}")]
+    #[error("failed to serialise the frame: {0}")]
     NotJson(String),
     #[error("the connection has ended")]
     Closed,

@@ -4,7 +4,7 @@
 //! cargo run -p zot-example-embed -- demo "what does this project do?"
 //! ```
 //!
-//! The first argument is the provider. The API key is looked up in the same places that `zot` uses.
+//! The first argument is the provider. The API key is looked up in the same places as in `zot`.
 //! Ctrl-C aborts the turn.
 
 use std::{
@@ -16,6 +16,7 @@ use std::{
 use anyhow::{Context, bail};
 use zot_host::{
     EventStream, Hooks, Prompt, Runtime, RuntimeConfig,
+    approval::{Approvals, ConfirmMode},
     home::Home,
     provider::{Catalogue, Wanted, resolve},
     settings::Settings,
@@ -56,7 +57,7 @@ fn config(provider: &str) -> anyhow::Result<RuntimeConfig> {
     let home = Home::from_env()?;
     let cwd = env::current_dir().context("cannot read the working directory")?;
     let settings = Settings::load(&home);
-    let catalogue = Arc::new(Catalogue::load(&home).0);
+    let catalogue = Arc::new(Catalogue::load(&home, &settings.config).0);
     let wanted = Wanted {
         provider: Some(provider.to_owned()),
         ..Wanted::default()
@@ -67,6 +68,11 @@ fn config(provider: &str) -> anyhow::Result<RuntimeConfig> {
     let mut config = RuntimeConfig::new(home, cwd, model);
     config.catalogue = catalogue;
     config.extensions = settings.config.extensions;
+    // This program cannot ask the user, so calls that match an `ask` rule are refused.
+    config.approvals = Arc::new(Approvals::new(
+        settings.config.approvals,
+        ConfirmMode::Rules,
+    ));
     config.hooks = Arc::new(Notes);
     Ok(config)
 }
@@ -78,7 +84,7 @@ async fn follow(runtime: &Runtime, mut events: EventStream) -> anyhow::Result<()
         let event = tokio::select! {
             event = events.next() => event,
             _ = tokio::signal::ctrl_c() => {
-                // The stream then ends with `done`, as always.
+                // The stream still ends with `done`.
                 runtime.cancel();
                 continue;
             }

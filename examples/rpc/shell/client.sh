@@ -10,7 +10,7 @@ message=${1:?usage: client.sh MESSAGE [FLAGS...]}
 shift
 zot=${ZOT:-zot}
 if ! command -v jq >/dev/null; then
-  echo "error: jq not found; this client reads JSON with it" >&2
+  echo "error: jq not found; this client needs it to read JSON" >&2
   exit 2
 fi
 
@@ -28,7 +28,8 @@ send "$(jq -cn --arg message "$message" '{id: "1", type: "prompt", message: $mes
 # We may still send `abort`, so keep stdin open until `done`.
 failed=0 part=
 while true; do
-  # Wait at most a second: a signal that arrives just before the wait is handled only after it.
+  # Wait at most a second: if a signal arrives just before `read`, bash runs the trap only after
+  # `read` returns.
   if IFS= read -r -t 1 line <&"$from"; then
     line=$part$line part=
   elif [ $? -gt 128 ]; then

@@ -1,4 +1,4 @@
-// Persistent notes: the model writes and reads them with two tools, the user with /pad.
+// Persistent notes: the model writes and reads them with tools, and the user reads them with /pad.
 
 import { createInterface } from "node:readline";
 
@@ -56,12 +56,12 @@ function handle(frame: FromHost): void {
 }
 
 say({ type: "hello", name: "scratchpad", version: "1.0.0", capabilities: ["commands", "tools"] });
-say({ type: "register_command", name: "pad", description: "list your notes, or show the one with this title" });
+say({ type: "register_command", name: "pad", description: "list your notes, or show the note with the given title" });
 const title = { type: "string", description: "The note's title." };
 say({
   type: "register_tool",
   name: "pad_write",
-  description: "Writes a note that persists across sessions. An empty text removes the note.",
+  description: "Writes a note that persists across sessions. Empty text removes the note.",
   schema: {
     type: "object",
     properties: { title: { ...title, minLength: 1 }, text: { type: "string", description: "The whole note." } },

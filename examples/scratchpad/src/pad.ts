@@ -18,7 +18,7 @@ export class Pad {
     this.#notes = new Map(Object.entries(JSON.parse(text) as Record<string, string>));
   }
 
-  /** Writes a note. An empty text removes the note. */
+  /** Writes a note. Empty text removes the note. */
   write(title: string, text: string): string {
     if (text === "") this.#notes.delete(title);
     else this.#notes.set(title, text);

@@ -24,7 +24,7 @@ impl List {
             Ok(bytes) => serde_json::from_slice(&bytes)
                 .map_err(|error| format!("{} is damaged: {error}", file.display())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Self::default()),
-            Err(error) => Err(format!("{}: {error}", file.display())),
+            Err(error) => Err(format!("cannot read {}: {error}", file.display())),
         }
     }
 
@@ -34,7 +34,7 @@ impl List {
         let new = file.with_extension("new");
         fs::write(&new, bytes)
             .and_then(|()| fs::rename(&new, file))
-            .map_err(|error| format!("{}: {error}", file.display()))
+            .map_err(|error| format!("cannot write {}: {error}", file.display()))
     }
 
     pub(crate) fn add(&mut self, text: &str) -> Result<(), String> {

@@ -1,4 +1,4 @@
-//! A to-do list that the user edits in a panel and the model through a tool. It is stored in the
+//! A to-do list that the user edits in a panel and the model edits with a tool. It is stored in the
 //! extension's data directory.
 
 mod list;

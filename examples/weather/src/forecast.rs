@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 
 use serde::{Deserialize, de::DeserializeOwned};
 
-/// The servers for places and forecasts.
+/// The URLs of the services for places and forecasts.
 pub(crate) struct Service {
     places: String,
     forecast: String,
@@ -93,16 +93,16 @@ fn get<T: DeserializeOwned>(url: &str, query: &[(&str, &str)]) -> Result<T, Stri
         curl.args(["--data-urlencode", &format!("{name}={value}")]);
     }
     let asked = curl.args(["--", url]).stdin(Stdio::null()).output();
-    let asked = asked.map_err(|error| format!("curl: {error}"))?;
+    let asked = asked.map_err(|error| format!("cannot run curl: {error}"))?;
     if !asked.status.success() {
         let why = String::from_utf8_lossy(&asked.stderr);
         return Err(format!(
-            "the weather service did not answer: {}",
+            "the request to the weather service failed: {}",
             why.trim()
         ));
     }
     serde_json::from_slice(&asked.stdout)
-        .map_err(|error| format!("unexpected answer from the weather service: {error}"))
+        .map_err(|error| format!("unexpected response from the weather service: {error}"))
 }
 
 /// Describes a weather code as defined by the World Meteorological Organization (WMO).

@@ -21,7 +21,11 @@ pub(crate) fn probe() -> PathBuf {
     path.pop();
     path.pop();
     path.push("examples/probe");
-    assert!(path.exists(), "hint: cargo build -p zot-sdk --examples");
+    assert!(
+        path.exists(),
+        "{} does not exist\nhint: run `cargo build -p zot-sdk --examples`",
+        path.display()
+    );
     path
 }
 

@@ -64,7 +64,7 @@ fn pending_call_tool_fails_at_shutdown() {
 }
 
 #[test]
-fn a_signal_terminates_it_at_once() {
+fn sigterm_terminates_the_extension_immediately() {
     let mut probe = Driven::probe();
     probe.call("1", "hang", &json!({}));
     kill_process(probe.pid(), Signal::TERM).expect("the extension is running");

@@ -109,7 +109,7 @@ async fn weather_fails_without_network_permission() {
     stage.end().await;
 }
 
-/// The README's pipelines for running an extension without a host.
+/// Runs the pipeline in the README of `weather`, which needs no host.
 #[test]
 fn weather_runs_in_a_pipe_without_a_host() {
     let script = r#"{

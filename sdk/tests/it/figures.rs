@@ -97,7 +97,7 @@ fn cpu_seconds() -> u64 {
 }
 
 #[test]
-#[ignore = "benchmark: a full build, for an idle machine"]
+#[ignore = "benchmark: needs a full build and an idle machine"]
 fn figures() {
     let folder = tempfile::tempdir().expect("create a directory");
     project(folder.path());

@@ -159,7 +159,7 @@ impl Stage {
         );
     }
 
-    /// Returns the path of a file in its data directory.
+    /// Returns the path of a file in the example's data directory.
     pub(crate) fn data(&self, file: &str) -> PathBuf {
         let folder = self.folder.path().join("home/extension-data");
         folder.join(&self.name).join(file)
@@ -208,7 +208,7 @@ impl Stage {
         self.host.shutdown().await;
         assert!(
             start.elapsed() < Duration::from_secs(2),
-            "the extension exits in time"
+            "the extension did not exit in time"
         );
         self.assert_clean_log();
     }

@@ -26,7 +26,8 @@ fn a_child_that_prints_and_reads_does_not_break_the_connection() {
     assert_eq!(probe.ask("bash")["block"], true);
     let ended = probe.shutdown();
     ended.assert_clean(&[ack()]);
-    // It has no more descriptors than a child of this test, so none is connected to the host.
+    // The child has no more descriptors than a child of this test, so none is connected to the
+    // host.
     let counted = Command::new("sh")
         .args(["-c", "ls /proc/self/fd | wc -l"])
         .output()

@@ -68,7 +68,7 @@ fn send(to: &Mutex<Option<ChildStdin>>, command: &rpc::Command) -> anyhow::Resul
     Ok(stdin.flush()?)
 }
 
-/// Prints events until the prompt is done. Returns whether something failed.
+/// Prints events until the prompt is done. Returns whether anything failed.
 fn follow(from: impl BufRead) -> anyhow::Result<bool> {
     let mut failed = false;
     let mut fail = |why: &str| {
