@@ -42,8 +42,8 @@ pub use support::{Enforced, Support};
 /// On Linux, as far as [`Support::probe`] reports support, a confined process and all its
 /// descendants, including daemons and processes that run as root, cannot:
 ///
-/// - read, list or execute a file or directory that was not granted, by any name: a link, `..`,
-///   `/proc/self/root`. A denied call fails with EACCES or EPERM;
+/// - read, list or execute a file or directory that was not granted, under any name, such as a
+///   link, `..` or `/proc/self/root`. A denied call fails with EACCES or EPERM;
 /// - write, create, remove, rename, link or truncate anything outside what was granted for writing,
 ///   or create a device anywhere. A hard link from outside fails with EXDEV, as between file
 ///   systems, so programs fall back to copying;
@@ -53,15 +53,15 @@ pub use support::{Enforced, Support};
 /// - watch files for changes (`inotify`, `fanotify`), or set or remove extended attributes, access
 ///   control lists and file flags, even on granted files. Setting or removing an attribute fails
 ///   with EOPNOTSUPP, as on a file system without extended attributes;
-/// - survive the death of this program by changing its parent-death signal (see the exception
-///   below);
+/// - outlive this program by changing the parent-death signal (see the exceptions below);
 /// - signal or trace a process outside its own tree, including this program, read its environment,
 ///   memory or descriptors, or change its limits;
 /// - connect to an abstract Unix socket outside its tree, even with [`Net::All`];
 /// - use `io_uring`, the user's kernel keyrings, System V IPC, POSIX message queues, `bpf`, kernel
 ///   modules and similar interfaces. These calls fail with EPERM;
 /// - gain privileges through a setuid program, mount anything, or escape through a user namespace;
-/// - use a descriptor of this program other than its three pipes, or this program's terminal.
+/// - use this program's terminal, or any descriptor inherited from this program except the three
+///   pipes.
 ///
 /// # What is always granted
 ///
@@ -95,7 +95,7 @@ pub use support::{Enforced, Support};
 /// - *Other processes.* `/proc` shows their names and command lines, as `ps` does. Their priorities
 ///   and CPU affinity can be changed.
 /// - *Unix sockets with [`Net::All`].* A process with full network access can connect to any
-///   service that listens in the file system: Docker, D-Bus, an SSH agent.
+///   service that listens on a socket in the file system: Docker, D-Bus, an SSH agent.
 /// - *Its own children, and root.* When this program is killed, the kernel kills the process that
 ///   it started, but not that process's children. It also does not kill a process that runs as root
 ///   and has changed its user, because the kernel then clears the parent-death signal.
@@ -103,8 +103,10 @@ pub use support::{Enforced, Support};
 ///   `/etc/hosts` work.
 /// - *Load.* CPU, memory, disk and the number of processes are not limited.
 /// - *Bugs* in the kernel and in hardware.
-/// - *32-bit and x32 programs* do not run under a confinement on a 64-bit kernel. As root, a
-///   confined process keeps the privileges that concern its own files and users, but no others.
+///
+/// On a 64-bit kernel, 32-bit and x32 programs do not run under a confinement. A confined process
+/// that runs as root keeps only the capabilities to own and access files, signal processes, change
+/// its user and listen on low ports.
 ///
 /// A kernel that supports only some of this (see [`Enforced`]) still enforces what it supports.
 /// [`Confinement::enforced`] reports what that is; a strict caller should check it before starting
@@ -148,7 +150,7 @@ impl Granted {
 /// Which part of the network a confined process may use.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub enum Net {
-    /// No socket at all.
+    /// No sockets, except connected pairs (`socketpair`).
     #[default]
     None,
     /// TCP connections to these ports on any address, but no listening.
@@ -173,10 +175,10 @@ impl Confinement {
 
     /// Grants read and execute access to a file, or to a directory and everything in it.
     ///
-    /// Links are resolved once, when the process starts. A path that does not exist then is skipped
-    /// and [reported](Confined::missing). A path inside a directory that is granted for writing is
-    /// covered by that grant and never resolved, because the process could have replaced it with a
-    /// link.
+    /// Links are resolved once, when the process starts. A path that does not exist at that time is
+    /// skipped and [reported](Confined::missing). A path inside a directory that is granted for
+    /// writing is covered by that grant and never resolved, because the process could have replaced
+    /// it with a link.
     #[must_use]
     pub fn read(mut self, path: impl Into<PathBuf>) -> Self {
         self.read.push(Granted::anywhere(path.into()));

@@ -18,7 +18,7 @@ const AFTER_KILL: Duration = Duration::from_secs(1);
 /// forking reaches this limit: its known processes are then killed.
 const STOPPING: Duration = Duration::from_secs(1);
 
-/// The same limit for a tree that has more processes than pidfds can be opened for at a time.
+/// The same limit for a tree with more processes than pidfds that can be open at a time.
 const MANY: Duration = Duration::from_secs(10);
 
 /// How a tree was stopped.
@@ -29,11 +29,13 @@ pub struct Ended {
     pub exit: Option<Exit>,
     /// Whether any process was still running after the grace period and had to be killed.
     pub forced: bool,
-    /// Processes that SIGKILL did not end: those of another user, or stuck in the kernel.
+    /// Processes that are still running after SIGKILL, because they belong to another user or are
+    /// stuck in the kernel.
     pub survivors: Vec<Descendant>,
 }
 
-/// The end of the grace period. `None` until a stop is requested; it only ever moves closer.
+/// The end of the grace period; `None` until a stop is requested. It can be moved earlier, but not
+/// later.
 pub(crate) type Deadline = watch::Receiver<Option<Instant>>;
 
 /// The leader's exit, published after it was reaped.
@@ -176,7 +178,7 @@ fn is_over(deadline: &Deadline) -> bool {
     deadline.borrow().is_some_and(|at| at <= Instant::now())
 }
 
-/// Resolves when the deadline has passed. The deadline may move closer in the meantime.
+/// Resolves when the deadline has passed. The deadline may be moved earlier in the meantime.
 async fn over(deadline: &mut Deadline) {
     loop {
         let at = *deadline.borrow_and_update();

@@ -89,8 +89,8 @@ pub enum SpawnError {
         program: PathBuf,
     },
     /// A script's first line or a link leads to a program that the confinement does not grant.
-    /// Neither grants anything by itself, see
-    /// [what is always granted](crate::Confinement#what-is-always-granted).
+    /// Neither grants access to its target (see
+    /// [what is always granted](crate::Confinement#what-is-always-granted)).
     #[error("{}, which its permissions do not grant", leads(program, by.as_ref()))]
     Undeclared {
         /// The program that was to be started.

@@ -4,7 +4,7 @@ use rustix::process::{Signal, WaitIdStatus};
 
 /// How a process exited.
 ///
-/// Its `Display` output is readable: `exit status 1`, `killed by SIGKILL`.
+/// Displays as `exit status 1` or `killed by SIGKILL`, for example.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Exit {

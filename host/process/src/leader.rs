@@ -18,15 +18,15 @@ use crate::table::{Row, Table};
 
 /// The process group of a tree, and whether its id is still ours.
 ///
-/// The kernel reuses an id only when no process and no group has it. So the group is ours until
-/// its leader is reaped, and after that for as long as it has a member from before.
+/// The kernel reuses an id only when no process and no group has it. So the group is ours until its
+/// leader is reaped, and after that for as long as it has a member that started before the reap.
 #[derive(Debug, Clone)]
 pub(crate) struct Group {
     id: Pid,
     /// When the leader started, in ticks since boot.
     pub(crate) start: u64,
-    /// When the leader was reaped, in ticks since boot. Set before the reap, and read on the thread
-    /// that sends signals.
+    /// When the leader was reaped, in ticks since boot. Set just before reaping, and read on the
+    /// thread that sends signals.
     reaped: Arc<OnceLock<u64>>,
 }
 
@@ -77,7 +77,7 @@ pub(crate) struct Leader {
 enum Watch {
     #[cfg(target_os = "linux")]
     Pidfd(Member),
-    /// A thread that waits for this process.
+    /// Notified by a thread that waits for the process.
     Thread(oneshot::Receiver<()>),
 }
 
@@ -178,8 +178,8 @@ fn wait_on_a_thread(id: Pid) -> io::Result<oneshot::Receiver<()>> {
         .name("zot-wait".to_owned())
         .stack_size(64 << 10)
         .spawn(move || {
-            // Do not reap it here (WNOWAIT): only the thread that signals it does that, so the two
-            // never race.
+            // Do not reap it here (WNOWAIT). The thread that sends signals also reaps, so the two
+            // operations never race.
             let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
             while matches!(waitid(WaitId::Pid(id), options), Err(Errno::INTR)) {}
             let _ = ended.send(());

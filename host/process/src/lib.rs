@@ -1,10 +1,10 @@
 //! Starts, watches and stops process trees.
 //!
 //! It is meant for programs that run other people's programs, such as an extension host or a shell
-//! tool. It guarantees three things: the caller learns immediately when a process exits, it can
-//! stop a process *and everything it started*, and no process outlives the caller. As a library, it
-//! waits only for its own children and changes no signal handlers or process-wide settings, except
-//! through [`Subreaper::enable`].
+//! tool. It guarantees three things: the caller is notified immediately when a process exits, it
+//! can stop a process *and everything it started*, and no process outlives the caller. As a
+//! library, it waits only for its own children and changes no signal handlers or process-wide
+//! settings, except through [`Subreaper::enable`].
 //!
 //! It knows nothing about the data in the pipes. It does not search `PATH`, restart processes or
 //! allocate terminals. The caller decides what a process may access ([`Confinement`]), and the
@@ -24,7 +24,7 @@
 //! let spec = Spec::new("/bin/sh").args(["-c", "echo hello; echo careful >&2; exit 3"]);
 //! let mut process = spawner.spawn(spec).await?;
 //!
-//! // Its standard error goes to a log, which also keeps the last lines.
+//! // Copy its standard error to a log, which also keeps the last lines in memory.
 //! let log = LogFile::new(path, &LogLimits::default());
 //! let stderr = process.take_stderr().expect("taken once");
 //! let pumping = tokio::spawn({
@@ -54,11 +54,11 @@
 //! # One thread starts everything
 //!
 //! A [`Spawner`] owns a thread that forks, watches, signals and reaps every process. The kernel
-//! kills a child when the thread that forked it exits (`PR_SET_PDEATHSIG`). So a host that is
-//! killed with `kill -9` takes its children with it, and a runtime that retires a worker thread
-//! does not. Because one thread both reaps and signals, it never signals a reused process id. The
-//! thread has its own small runtime, so trees are watched and stopped whatever happens to the
-//! caller's.
+//! kills a child when the thread that forked it exits (`PR_SET_PDEATHSIG`). Children therefore die
+//! when their host is killed with `kill -9`, but not when a runtime retires one of its worker
+//! threads. Because one thread both reaps and signals, it never signals a reused process id. The
+//! thread has its own small runtime, so trees are watched and stopped even if the caller's runtime
+//! shuts down.
 //!
 //! A child starts in its own process group, with an empty signal mask, SIGPIPE reset to its default
 //! action, and three pipes.
@@ -68,21 +68,26 @@
 //! A process belongs to a tree if it descends from the process that was started, is in its process
 //! group, or has one of its two marks. One mark is the environment variable `ZOT_PROCESS_TREE`. The
 //! other is a resource limit, which survives an empty environment: the hard limit of
-//! `RLIMIT_RTTIME`, normally unlimited, is set to a number close to 2^62. Children inherit both. So
-//! a grandchild that called `setsid` is found by its parents, one that lost its parents by its
-//! group, and one that lost both by its marks.
+//! `RLIMIT_RTTIME`, normally unlimited, is set to a number close to 2^62. Children inherit both. A
+//! grandchild that called `setsid` is therefore found through its parents, a grandchild whose
+//! parents have exited is found through its group, and a grandchild that has neither is found
+//! through its marks.
 //!
-//! A process that also lowers the limit on purpose is missed; a confined process cannot do that. A
-//! [`Subreaper`] of [all orphans](Orphans::All) still catches it when the next tree stops.
+//! A process that also lowers the limit on purpose is missed. (A confined process cannot lower it.)
+//! A [`Subreaper`] of [all orphans](Orphans::All) still finds it when the next tree stops.
 //!
 //! Every process that is signalled individually is signalled through a pidfd. Before SIGKILL, all
 //! processes are stopped, and the search is repeated until it finds no new ones, because a process
 //! killed while it forks leaves an unknown child.
 //!
-//! Out of reach are processes of another user (`sudo`); a tree that forks into new sessions faster
-//! than `/proc` can be read, which only a control group (cgroup) could contain; and, after `kill
-//! -9` of the host, everything except its direct children. A program that gains privileges when
-//! executed (setuid, file capabilities) loses the parent-death signal.
+//! This crate cannot stop:
+//!
+//! - processes of another user (`sudo`);
+//! - a tree that forks into new sessions faster than `/proc` can be read. Only a control group
+//!   (cgroup) could contain it;
+//! - after the host has been killed with `kill -9`, any process except its direct children. A
+//!   direct child also survives if it executed a program that gains privileges (setuid, file
+//!   capabilities), because the kernel then clears the parent-death signal.
 //!
 //! # Supported systems
 //!
@@ -97,6 +102,7 @@ mod confine;
 mod ending;
 mod error;
 mod exit;
+mod foreground;
 mod launch;
 mod leader;
 #[cfg(target_os = "linux")]
@@ -117,6 +123,7 @@ pub use confine::{Confined, Confinement, Enforced, Net, Support};
 pub use ending::Ended;
 pub use error::{InterpreterProblem, SpawnError};
 pub use exit::Exit;
+pub use foreground::run_in_foreground;
 pub use log::{LogFile, LogLimits, pump, untimed};
 pub use process::Process;
 pub use spawner::Spawner;

@@ -1,7 +1,7 @@
 //! A mark that survives an empty environment: one of a process's resource limits.
 //!
-//! Children inherit limits across fork and exec, whatever environment, session, parent and
-//! descriptors a process gives up. `RLIMIT_RTTIME` limits how long a real-time process may run
+//! Children inherit limits across fork and exec, even if a process gives up its environment,
+//! session, parent and descriptors. `RLIMIT_RTTIME` limits how long a real-time process may run
 //! without blocking, and is unlimited nearly everywhere. The processes of a tree get about 2^62
 //! microseconds instead, 146,000 years, and the exact number identifies the tree. An unprivileged
 //! process can lower a hard limit but never raise it, and a confined process cannot even lower this
@@ -24,7 +24,7 @@ const TREES: u64 = 1 << 24;
 /// tree can mark its own trees.
 const PROGRAMS: u64 = 1 << 30;
 
-/// Set if a child could not be marked, because this program may not change limits.
+/// Set if a child could not be marked, because this program is not allowed to change limits.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
 /// Reports whether every tree of this program has this mark, so that a process without it removed

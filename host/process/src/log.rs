@@ -109,7 +109,8 @@ impl LogFile {
         self.inner.writer.lock().feed(bytes);
     }
 
-    /// Writes one of the host's own lines, marked `[zot]`. It is never dropped.
+    /// Writes a note from the host. Each line is marked `[zot]` and is never dropped as part of a
+    /// flood.
     pub fn note(&self, text: &str) {
         let mut writer = self.inner.writer.lock();
         let mut out = Vec::new();

@@ -42,7 +42,7 @@ mod linux {
             })
         }
 
-        /// Opens a pidfd for the process of a row; `None` if it has exited and its id may be
+        /// Opens a pidfd for the process in a table row; `None` if it has exited and its id may be
         /// reused.
         pub(crate) fn of(row: &Row) -> Option<Self> {
             let fd = pidfd_open(Pid::from_raw(row.pid)?, PidfdFlags::empty()).ok()?;

@@ -68,9 +68,8 @@ impl Process {
         *self.control.exit.borrow()
     }
 
-    /// Waits until the process has exited: the process itself, not its descendants or its pipes. A
-    /// grandchild that keeps standard output open does not delay this, and the pipes may still
-    /// contain output.
+    /// Waits for the process itself to exit, not for its descendants or its pipes. A grandchild
+    /// that keeps standard output open does not delay this, and the pipes may still contain output.
     ///
     /// Can be awaited concurrently and repeatedly, and is cancel safe.
     pub async fn wait(&self) -> Exit {

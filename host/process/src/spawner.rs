@@ -18,7 +18,7 @@ use crate::table::Scanner;
 use crate::tree::{Root, Tree};
 use crate::{Confined, Exit, Process, SpawnError, Spec};
 
-/// How often to retry if the file is busy (ETXTBSY). All retries together take half a second,
+/// How many times to retry if the file is busy (ETXTBSY). All retries together take half a second,
 /// because a failure to start must be reported within one second.
 const BUSY_TRIES: u32 = 25;
 const BUSY_PAUSE: Duration = Duration::from_millis(20);
@@ -26,8 +26,8 @@ const BUSY_PAUSE: Duration = Duration::from_millis(20);
 /// Starts, watches and stops processes, all on its own thread.
 ///
 /// The kernel kills a child when the *thread* that forked it exits, so that thread must not be one
-/// that a runtime or a caller may end. It lives as long as any clone of the spawner, any
-/// [`Process`], and any tree that is still being stopped.
+/// that a runtime or a caller may end. The spawner's thread lives as long as any clone of the
+/// spawner, any [`Process`], and any tree that is still being stopped.
 ///
 /// A program needs one spawner. Clones are cheap and share it.
 #[derive(Debug, Clone)]
@@ -73,8 +73,8 @@ impl Spawner {
     /// Starts a process. Must be called on a tokio runtime with I/O enabled, which drives its
     /// pipes; the process itself does not depend on that runtime.
     ///
-    /// Returns when the program has been executed or has failed to start. If the caller stops
-    /// waiting, the process is killed.
+    /// Returns once the program is running or has failed to start. If the caller stops waiting, the
+    /// process is killed.
     pub async fn spawn(&self, spec: Spec) -> Result<Process, SpawnError> {
         let program = spec.program().to_owned();
         let other = |source| SpawnError::Other { program, source };

@@ -28,12 +28,12 @@ use crate::tree::{Descendant, Root, Tree};
 pub enum Orphans {
     /// Children that have a mark of a tree of this program. Children that the program started by
     /// other means have no mark and are never touched. A daemon that removed both its marks is
-    /// missed, see [how a tree is found](crate#how-a-tree-is-found).
+    /// missed (see [how a tree is found](crate#how-a-tree-is-found)).
     Marked,
-    /// Every child that this crate did not start itself. Orphans without a mark are also stopped
-    /// when the next tree that is older than them is stopped. Use this only in a program that
-    /// starts all its processes with this crate: other code that waits for a child of its own would
-    /// find it already reaped.
+    /// Every child that this crate did not start itself. An orphan without a mark is also stopped
+    /// together with the next tree that was started before it. Use this only in a program that
+    /// starts all its processes with this crate: other code that waits for its own child would find
+    /// it already reaped.
     All,
 }
 
@@ -82,10 +82,10 @@ pub struct Subreaper {
 /// The number of subreapers with [`Orphans::All`].
 static OF_ALL: AtomicUsize = AtomicUsize::new(0);
 
-/// Returns the orphans without a mark of any tree. Every process of a tree has one and can only
-/// lose it on purpose, so we cannot tell which tree they came from. They are stopped with the next
-/// tree. Returns none if that would be a guess: this program may have children of its own, or trees
-/// without a mark.
+/// Returns the orphans without a mark of any tree. Every process of a tree has one and can lose it
+/// only on purpose, so we cannot tell which tree these came from. They are stopped with the next
+/// tree. Returns none if a child without a mark is not necessarily an orphan, because this program
+/// may start children by other means or have trees without a mark.
 #[cfg(target_os = "linux")]
 pub(crate) fn unclaimed(table: &Table) -> Vec<&Row> {
     if OF_ALL.load(Ordering::Relaxed) == 0 || !crate::limit::is_reliable() {
@@ -108,7 +108,7 @@ pub(crate) fn unclaimed(_: &Table) -> Vec<&Row> {
 pub struct Swept {
     /// The orphans that were found, including their descendants.
     pub found: Vec<Descendant>,
-    /// Those that SIGKILL did not end.
+    /// The orphans that are still running after SIGKILL.
     pub survivors: Vec<Descendant>,
 }
 
@@ -140,15 +140,16 @@ impl Subreaper {
         })
     }
 
-    /// Stops and reaps the orphans of ended trees, like a tree: SIGTERM, `grace`, SIGKILL.
+    /// Stops and reaps the orphans of ended trees: sends SIGTERM, waits for `grace`, then sends
+    /// SIGKILL.
     ///
     /// Call it last before the program exits, after its processes have been stopped.
     pub async fn sweep(&self, grace: Duration) -> Swept {
         self.end(Root::Orphans(self.orphans), grace).await
     }
 
-    /// Kills everything that this program started, with all descendants, for a user who does not
-    /// want to wait. After this, the program should only exit.
+    /// Kills everything that this program started, with all descendants. Use it when the user does
+    /// not want to wait for a clean stop. Afterwards, the program should do nothing but exit.
     pub async fn kill_everything(&self) -> Swept {
         self.end(Root::Everything(self.orphans), Duration::ZERO)
             .await
@@ -187,8 +188,8 @@ impl Drop for Subreaper {
     }
 }
 
-/// How often and how soon to check again for the mark of a process that is in the middle of
-/// `execve`.
+/// How many times, and after what delay, to check again for the mark of a process that is in the
+/// middle of `execve`.
 const UNSURE_TRIES: u32 = 5;
 const UNSURE_PAUSE: Duration = Duration::from_millis(20);
 
@@ -221,7 +222,7 @@ impl Reaper {
 
     /// Reports whether an exited child is certainly an orphan, judging by the marks it still has.
     fn is_orphan(&self, row: &Row) -> bool {
-        // A child starts in its parent's session, and can only leave it for a new one of its own.
+        // A child starts in its parent's session, and can leave it only by creating a new one.
         self.orphans == Orphans::All
             || row.tree_by_limit().is_some()
             || ![self.session, session(), row.pid].contains(&row.session)
@@ -289,7 +290,8 @@ fn reap(row: &Row) {
     }
 }
 
-/// This program's session; 0 if the session is in another pid namespace. (rustix panics on that 0.)
+/// Returns this program's session, or 0 if the session is in another pid namespace. Reads it from
+/// `/proc`, because rustix panics on 0.
 fn session() -> i32 {
     Row::read(getpid().as_raw_pid()).map_or(0, |row| row.session)
 }

@@ -72,8 +72,8 @@ impl Row {
         None
     }
 
-    /// Returns the mark in the process's environment, read on first use. `None` if we may not read
-    /// its environment (another user's).
+    /// Returns the mark in the process's environment, read on first use. `None` if it has no mark,
+    /// or belongs to another user and its environment cannot be read.
     pub(crate) fn marker(&self) -> Option<&Marker> {
         match self.mark.get_or_init(|| self.read_mark()) {
             Mark::Found(marker) => Some(marker),
@@ -85,8 +85,8 @@ impl Row {
     /// the middle of `execve`: the kernel has dropped its old environment and not yet set the new
     /// one, which may well have a mark.
     pub(crate) fn has_no_environment(&self) -> bool {
-        // Zombies and kernel threads (the children of process 2, `kthreadd`) never have one, so they
-        // do not count.
+        // Zombies and kernel threads (the children of process 2, `kthreadd`) never have one, so
+        // they are excluded.
         let never_has_one = self.zombie || self.parent == 2;
         !never_has_one
             && matches!(

@@ -44,7 +44,7 @@ pub(crate) enum Root {
     Started { id: TreeId, group: Group },
     /// At adopted processes whose trees have ended.
     Orphans(Orphans),
-    /// At everything that this program started, and at those orphans.
+    /// At every process that this program started, and at adopted ones.
     Everything(Orphans),
 }
 
@@ -127,7 +127,7 @@ const UNSURE_SEARCHES: u8 = 8;
 pub(crate) struct SearchResult<'t> {
     /// Processes that were not known before.
     pub(crate) new: &'t [Member],
-    /// Whether no more processes are expected, unless a known one starts them.
+    /// Whether the search is complete: only a known process can still add to the tree.
     pub(crate) is_settled: bool,
 }
 
@@ -188,8 +188,8 @@ impl Tree {
         }
     }
 
-    /// Reports whether there are more processes than pidfds can be opened for at a time. The known
-    /// ones must exit first.
+    /// Reports whether the tree has more processes than pidfds that can be open at a time. The
+    /// known processes must exit first.
     pub(crate) fn is_short(&self) -> bool {
         !self.unheld.is_empty()
     }
@@ -232,7 +232,8 @@ impl Tree {
         }
     }
 
-    /// Searches until the tree is settled, or for a while, and returns the running processes.
+    /// Searches until the tree is settled, but only a limited number of times, and returns the
+    /// running processes.
     pub(crate) async fn find(mut self, scanner: &Arc<Scanner>) -> Vec<Descendant> {
         for _ in 0..2 * UNSURE_SEARCHES {
             let table = scanner.table().await;

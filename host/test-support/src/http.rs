@@ -121,7 +121,7 @@ impl Server {
         format!("http://127.0.0.1:{}", self.port)
     }
 
-    /// Returns all requests so far.
+    /// Returns all requests received so far.
     pub fn requests(&self) -> Vec<Request> {
         self.requests.lock().clone()
     }
@@ -152,7 +152,7 @@ impl Response {
         self.raw(b"0\r\n\r\n")
     }
 
-    /// Writes bytes as they are.
+    /// Writes bytes unchanged.
     pub fn raw(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.0.get_mut().write_all(bytes)
     }

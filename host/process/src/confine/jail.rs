@@ -13,9 +13,9 @@ use rustix::thread::{
 use super::{BuildError, Confined, Confinement, landlock, seccomp};
 use crate::Spec;
 
-/// The capabilities that a process running as root keeps: to own and access its files, change its
-/// user, and listen on a low port. The others would bypass the rules (`/proc/kcore`, raw devices,
-/// modules).
+/// The capabilities that a process running as root keeps: to own and access files, signal
+/// processes, change its user, and listen on a low port. The others would bypass the rules
+/// (`/proc/kcore`, raw devices, modules).
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -90,9 +90,9 @@ impl Jail {
     }
 }
 
-/// Drops capabilities. A program executed by root gets everything in the bounding and inheritable
-/// sets, so these are emptied. An error means that this process is not root, or is root without
-/// capabilities.
+/// Drops all capabilities except [`KEPT`]. A program executed by root gets everything in the
+/// bounding and inheritable sets, so the first is reduced and the second is emptied. An error means
+/// that this process is not root, or is root without capabilities.
 fn drop_capabilities() {
     let _ = clear_ambient_capability_set();
     if let Ok(mut sets) = capabilities(None) {

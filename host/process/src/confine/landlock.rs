@@ -15,8 +15,8 @@ use super::system::{self, Grant};
 use super::{BuildError, Confinement, Granted, Net, program};
 use crate::Spec;
 
-/// Returns the kernel's Landlock ABI version, capped at the newest version that the rules use.
-/// Returns 0 without Landlock.
+/// Returns the kernel's Landlock ABI version, capped at the newest version that the rules use, or 0
+/// if Landlock is not available.
 pub(super) fn version() -> u8 {
     const VERSION: libc::c_long = 1;
     const NEWEST: libc::c_long = 7;
@@ -80,7 +80,7 @@ struct Builder {
     set: RulesetCreated,
     read: BitFlags<AccessFs>,
     write: BitFlags<AccessFs>,
-    /// The TCP operations that the rules cover; none on an older kernel.
+    /// The TCP operations that the rules cover. Empty if the kernel cannot restrict TCP.
     net: BitFlags<AccessNet>,
 }
 
@@ -111,8 +111,8 @@ impl Builder {
         if !scope.is_empty() {
             set = set.scope(scope).map_err(other)?;
         }
-        // From here on, drop access rights that apply only to directories from rules for single
-        // files.
+        // From here on, access rights that apply only to directories are ignored in rules for
+        // single files.
         let set = set.create().map_err(other)?;
         let set = set.set_compatibility(CompatLevel::BestEffort);
         Ok(Self {
@@ -159,9 +159,9 @@ impl Builder {
 
 /// The directories that are granted for writing.
 ///
-/// A grant inside them is already covered and needs no rule of its own. It must not even be
-/// resolved: a confined program could replace it with a link, and would be granted the target at
-/// its next start.
+/// A grant inside them is already covered and needs no separate rule. It must not even be resolved:
+/// a confined program could replace it with a link, and would be granted the target at its next
+/// start.
 struct Writable(Vec<PathBuf>);
 
 impl Writable {

@@ -11,7 +11,8 @@ use libc::{
 
 use super::Net;
 
-/// `AUDIT_ARCH_…` from `linux/audit.h`: the ELF machine, 64 bits, little endian.
+/// `AUDIT_ARCH_…` from `linux/audit.h`: the ELF machine number, with the flags for 64-bit and
+/// little-endian.
 #[cfg(target_arch = "x86_64")]
 const ARCH: Option<u32> = Some(0xc000_003e);
 #[cfg(target_arch = "aarch64")]
@@ -339,7 +340,7 @@ const ALLOW: sock_filter = instruction(libc::BPF_RET | libc::BPF_K, libc::SECCOM
 enum Field {
     Number,
     Arch,
-    /// The lower half of an argument, which is all that the kernel reads of an `int`.
+    /// The lower half of an argument. For an `int`, the kernel reads only this half.
     Argument(u32),
     UpperHalf(u32),
 }
@@ -423,7 +424,7 @@ mod tests {
     }
 
     #[test]
-    fn every_system_call_gets_its_verdict() {
+    fn every_system_call_gets_the_expected_verdict() {
         let arch = ARCH.expect("the tests' architecture is supported");
         let number = |call: c_long| u32::try_from(call).unwrap();
         let (allowed, refused) = (libc::SECCOMP_RET_ALLOW, deny(EPERM).k);

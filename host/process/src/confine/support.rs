@@ -7,7 +7,7 @@ use super::Net;
 /// Displays as one line: `files, TCP and signals by Landlock (ABI 7), non-TCP sockets by seccomp`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Support {
-    /// The Landlock ABI version; 0 without Landlock.
+    /// The Landlock ABI version; 0 if Landlock is not available.
     landlock: u8,
     seccomp: bool,
 }
@@ -24,7 +24,7 @@ impl Support {
         Self::none()
     }
 
-    /// A system that enforces nothing, so a confinement has no effect.
+    /// Describes a system that enforces nothing, so a confinement has no effect.
     pub fn none() -> Self {
         Self {
             landlock: 0,
@@ -42,7 +42,7 @@ impl Support {
         }
     }
 
-    /// Pretends that the kernel or container has no seccomp filters.
+    /// Pretends that the kernel or container does not support seccomp filters.
     #[must_use]
     pub fn without_seccomp(self) -> Self {
         Self {
@@ -51,7 +51,7 @@ impl Support {
         }
     }
 
-    /// The Landlock ABI version that is used; `None` without Landlock.
+    /// Returns the Landlock ABI version that is used; `None` if Landlock is not available.
     pub fn landlock(self) -> Option<u8> {
         (self.landlock > 0).then_some(self.landlock)
     }

@@ -118,7 +118,8 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Executes the argument at `first`, with the arguments from there on. Returns only on error.
+    /// Executes the program named by argument `first`, with the arguments from `first` on as its
+    /// `argv`. Returns only on error.
     fn exec(&self, first: usize) -> i32 {
         let arguments = &self.arguments.pointers[first..];
         // SAFETY: both arrays end with a null pointer, and their other pointers refer to strings

@@ -27,7 +27,7 @@ pub(super) fn reset() {
     }
 }
 
-/// Unblocks all signals. Called by the child, which has no handlers any more.
+/// Unblocks all signals. Called by the child, which no longer has handlers.
 pub(super) fn unblock() {
     let mut none = MaybeUninit::<libc::sigset_t>::zeroed();
     // SAFETY: the set is written by the first call and read by the second.

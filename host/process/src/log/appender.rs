@@ -142,8 +142,8 @@ impl Appender {
     /// Opens and locks the file that the path refers to now. Returns `false` if it could not be
     /// locked, because the lock timed out or the file system does not support locks.
     fn open_and_lock(&mut self) -> io::Result<bool> {
-        // Each iteration means that another process has just rotated the file, so after a few it is
-        // fine to continue without the lock.
+        // Try again only if another process has just rotated the file. If that keeps happening,
+        // continue without the lock.
         for _ in 0..16 {
             let file = match self.file.take() {
                 Some(file) => file,
@@ -203,14 +203,14 @@ fn open(path: &Path) -> io::Result<File> {
             open()?
         }
         Err(error) if Errno::from_io_error(&error) == Some(Errno::LOOP) => {
-            return Err(io::Error::other("is a symlink"));
+            return Err(io::Error::other("it is a symlink"));
         }
         opened => opened?,
     };
     if file.metadata()?.is_file() {
         Ok(file)
     } else {
-        Err(io::Error::other("not a regular file"))
+        Err(io::Error::other("it is not a regular file"))
     }
 }
 

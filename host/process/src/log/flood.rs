@@ -29,8 +29,8 @@ impl Flood {
         }
     }
 
-    /// Makes each line cost more than its own bytes. Otherwise, a flood of empty lines would become a
-    /// flood of times.
+    /// Makes each line cost this many bytes more than its length. Otherwise, a flood of empty lines
+    /// would become a flood of timestamps.
     pub(super) fn per_line(mut self, bytes: usize) -> Self {
         self.per_line = bytes as u64;
         self
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn empty_lines_are_a_flood_too() {
+    fn empty_lines_count_towards_a_flood() {
         let start = Instant::now();
         let mut flood = Flood::new(100, 10, start).per_line(19);
         let mut out = Vec::new();

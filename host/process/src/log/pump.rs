@@ -53,7 +53,7 @@ pub async fn pump(mut reader: impl AsyncRead + Unpin, log: &LogFile) {
             }
             Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
             Err(error) => {
-                let text = format!("cannot read the standard error: {error}");
+                let text = format!("cannot read standard error: {error}");
                 blocking(log, move |log| log.note(&text)).await;
                 break;
             }

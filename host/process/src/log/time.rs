@@ -1,19 +1,20 @@
-//! The time at the start of each line in a log.
+//! The timestamp at the start of each line in a log.
 
 use std::time::SystemTime;
 
-/// The format of a time, with a space after it.
+/// The format of a timestamp, including the space after it.
 const FORMAT: &str = "0000-00-00T00:00:00Z ";
 
-/// The length of a time and its space.
+/// The length of a timestamp, including the space after it.
 pub(super) const STAMP_BYTES: usize = FORMAT.len();
 
-/// Returns the current time in UTC, followed by a space.
+/// Returns a timestamp of the current time in UTC, including the space after it.
 pub(super) fn stamp() -> String {
     format!("{} ", humantime::format_rfc3339_seconds(SystemTime::now()))
 }
 
-/// Returns a log line without its time, if it has one. Lines of older versions have none.
+/// Returns a log line without its timestamp. Lines written by older versions have no timestamp and
+/// are returned unchanged.
 pub fn untimed(line: &str) -> &str {
     let is_time = line.len() >= FORMAT.len()
         && line
@@ -31,7 +32,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_time_is_removed() {
+    fn only_a_timestamp_is_removed() {
         assert_eq!(untimed(&format!("{}[zot] a note", stamp())), "[zot] a note");
         assert_eq!(untimed(&stamp()), "");
         for line in [

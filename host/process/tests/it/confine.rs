@@ -1,6 +1,6 @@
-//! What a confined process can and cannot do, tested with real programs. Each denied action is
-//! first shown to work without the confinement or with the right grant, because as root only the
-//! sandbox denies anything.
+//! What a confined process can and cannot do, tested with real programs. Each denied action is also
+//! shown to work without the confinement or with the right grant, so that a test cannot pass
+//! because the action fails for another reason.
 
 mod escape;
 mod files;
@@ -79,7 +79,7 @@ async fn attempt(way: &str, what: &[&str], confinement: Option<&Confinement>) ->
     output(spec).await.trim().to_owned()
 }
 
-/// Asserts that the action works unconfined, and with `granted`.
+/// Asserts that the action works unconfined and, if `granted` is given, under that confinement.
 async fn works(what: &[&str], granted: Option<&Confinement>) {
     assert_eq!(
         attempt("self", what, None).await,

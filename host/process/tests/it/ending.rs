@@ -43,7 +43,7 @@ async fn a_process_that_ignores_sigterm_is_killed() {
     let process = ready(spec).await;
     let start = Instant::now();
     let ended = within(process.end(Duration::from_secs(1))).await;
-    assert!(start.elapsed() >= Duration::from_secs(1), "no grace");
+    assert!(start.elapsed() >= Duration::from_secs(1), "killed early");
     assert_eq!(ended.exit, Some(Exit::Signal(9)));
     assert!(ended.forced && ended.survivors.is_empty(), "{ended:?}");
     assert!(dir.path().join("asked").exists());
@@ -217,7 +217,7 @@ async fn a_cancelled_spawn_is_killed() {
     let spawner = spawner();
     tokio::select! {
         biased;
-        _ = spawner.spawn(sh("sleep 1000")) => panic!("spawning cannot be done yet"),
+        _ = spawner.spawn(sh("sleep 1000")) => panic!("the spawn was not cancelled"),
         () = async {} => {}
     }
     // The spawner handles requests in order, so the first process was started before this one.

@@ -10,7 +10,7 @@ use zot_process::{LogFile, LogLimits, pump, untimed};
 
 use crate::support::{LONG, is_helper, rerun, runs_alone, sh, spawner, until, within};
 
-/// The length of the time that each line starts with.
+/// The length of the timestamp at the start of each line.
 const TIME: u64 = "2026-11-18T20:15:07Z ".len() as u64;
 const UNBOUNDED: u64 = u64::MAX >> 1;
 
@@ -20,13 +20,13 @@ fn limits(file: u64) -> LogLimits {
     limits
 }
 
-/// Reads a log, and removes the time that each line starts with.
+/// Reads a log and removes the timestamp from each line.
 fn read(path: &Path) -> String {
     let text = fs::read(path).unwrap_or_default();
     let text = String::from_utf8_lossy(&text);
     let lines = text.split_inclusive('\n').map(|line| {
         let rest = untimed(line);
-        assert_ne!(rest, line, "a line without a time");
+        assert_ne!(rest, line, "a line without a timestamp");
         rest
     });
     lines.collect()
@@ -168,7 +168,7 @@ fn two_writers_lose_and_split_no_lines() {
     let size = total as u64 + TIME * 2 * LINES as u64;
     let (path, _dir) = two_writers(size * 2 / 3);
     let (first, second) = (read(&older(&path)), read(&path));
-    assert!(!first.is_empty() && !second.is_empty(), "it was rotated");
+    assert!(!first.is_empty() && !second.is_empty(), "not rotated");
     assert_eq!(first.len() + second.len(), total);
     for writer in ["a", "b"] {
         let lines = first.lines().chain(second.lines());
@@ -199,7 +199,7 @@ fn two_writers_that_rotate_constantly_split_no_lines() {
     assert!(last.contains(&Some(LINES - 1)));
 }
 
-/// The lock is held by a process that was stopped.
+/// Simulates a stopped process that holds the lock.
 #[test]
 fn a_held_lock_does_not_block_writers() {
     let dir = tempdir().unwrap();

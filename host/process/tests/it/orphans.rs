@@ -2,7 +2,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use tempfile::tempdir;
-use zot_process::{Orphans, Spec, Subreaper};
+use zot_process::{Exit, Orphans, Spec, Subreaper, run_in_foreground};
 use zot_test_support::skip::unsupported;
 
 use crate::support::{
@@ -255,7 +255,7 @@ async fn adopted_processes_of_a_tree_are_reaped_with_it() {
     until("no children", || children().is_empty()).await;
 }
 
-/// As in a container whose session belongs to the host: this program's session id is then 0.
+/// Simulates a container whose session belongs to the host, so that this program's session id is 0.
 #[test]
 fn adopted_processes_are_reaped_in_a_pid_namespace() {
     let inner = rerun("orphans::adopted_processes_of_a_tree_are_reaped_with_it");
@@ -287,4 +287,31 @@ async fn dropping_the_subreaper_disables_it() {
     assert!(is_on());
     drop(subreaper);
     assert!(!is_on());
+}
+
+/// A sweep and the end of a tree both treat every unregistered process as an orphan.
+#[tokio::test]
+async fn a_program_in_the_foreground_is_not_an_orphan() {
+    if !runs_alone("orphans::a_program_in_the_foreground_is_not_an_orphan") {
+        return;
+    }
+    let spawner = spawner();
+    let subreaper = Subreaper::enable(&spawner, Orphans::All).unwrap();
+    let folder = tempdir().unwrap();
+    let go = folder.path().join("go");
+    let mut command = Command::new("/bin/bash");
+    command
+        .arg("-c")
+        .arg("until [ -e \"$0\" ]; do sleep 0.01; done; exit 7");
+    command.arg(&go).stdout(Stdio::null());
+    let running = tokio::spawn(run_in_foreground(command));
+    until("it is running", || !children().is_empty()).await;
+
+    let process = spawner.spawn(bash("exit 0")).await.unwrap();
+    within(process.end(Duration::ZERO)).await;
+    assert_eq!(within(subreaper.sweep(Duration::ZERO)).await.found, []);
+    std::fs::write(&go, "").unwrap();
+    let exit = within(running).await.unwrap().unwrap();
+    assert_eq!(exit, Exit::Code(7));
+    assert!(children().is_empty(), "reaped");
 }

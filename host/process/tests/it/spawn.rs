@@ -118,7 +118,7 @@ async fn a_nul_byte_is_an_error() {
 }
 
 #[tokio::test]
-async fn too_long_arguments_are_an_error() {
+async fn overlong_arguments_are_an_error() {
     let error = refused(sh("true").arg("x".repeat(8 << 20))).await;
     assert!(matches!(error, SpawnError::Other { .. }), "{error:?}");
     let text = error.to_string();
@@ -271,8 +271,8 @@ async fn a_script_without_a_shebang_runs_in_the_shell() {
 
 /// If the host has closed its standard streams, the pipes get their descriptor numbers.
 #[tokio::test]
-async fn a_host_can_have_closed_its_standard_streams() {
-    if !runs_alone("spawn::a_host_can_have_closed_its_standard_streams") {
+async fn works_when_the_host_has_closed_its_standard_streams() {
+    if !runs_alone("spawn::works_when_the_host_has_closed_its_standard_streams") {
         return;
     }
     let spawner = spawner();

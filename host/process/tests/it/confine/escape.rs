@@ -84,7 +84,7 @@ async fn memory_environment_and_descriptors_of_other_processes_are_denied() {
         assert!(free == "ok" || free == "EIO", "{path}: {free}");
         denied(&["read", &path], &narrow).await;
     }
-    // Every open file can be opened again through `/proc`, whatever its name.
+    // An open file can be opened again through `/proc`, even if it has been deleted.
     let file = tempfile::tempfile().unwrap();
     let number = std::os::fd::AsRawFd::as_raw_fd(&file);
     let open = format!("/proc/{}/fd/{number}", std::process::id());
@@ -199,7 +199,7 @@ async fn privileges_cannot_be_regained() {
     assert_eq!(value("Seccomp:"), "2");
     let bounds = u64::from_str_radix(&value("CapBnd:"), 16).unwrap();
     let effective = u64::from_str_radix(&value("CapEff:"), 16).unwrap();
-    // Raw I/O, modules, tracing, administration, device nodes.
+    // The capabilities for raw I/O, modules, tracing, administration and device nodes.
     let gone = [17, 16, 19, 21, 27].map(|number| 1_u64 << number);
     if rustix::process::geteuid().is_root() {
         assert_eq!(

@@ -278,7 +278,7 @@ async fn missing_granted_paths_are_reported_and_stay_denied() {
 }
 
 #[tokio::test]
-async fn without_support_nothing_is_enforced_and_it_is_reported() {
+async fn missing_support_is_reported_and_nothing_is_enforced() {
     let secret = Home::new();
     let confinement = Confinement::new(Support::none());
     assert!(!confinement.enforced().is_full());

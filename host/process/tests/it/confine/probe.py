@@ -231,7 +231,7 @@ def limits(pid):
 
 
 def lower_tree_limit():
-    # Python's `resource` module reports the error as a wrong value.
+    # Call libc directly: Python's `resource` module raises ValueError instead of reporting EPERM.
     limits = (ctypes.c_ulong * 2)(1 << 40, 1 << 40)
     check(libc.setrlimit(resource.RLIMIT_RTTIME, limits))
 
@@ -297,7 +297,7 @@ def mount_in_a_namespace(path):
 def main():
     way, what, *arguments = sys.argv[1:]
     if way != "self":
-        # The test waits for the output only: the daemon's parent has exited by then.
+        # The test reads until every process has closed the output, so it also waits for a daemon.
         if os.fork():
             os.wait()
             return

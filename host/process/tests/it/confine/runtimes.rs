@@ -1,4 +1,4 @@
-//! Runtimes under the narrowest declaration: they may only read their working directory.
+//! Runtimes under the narrowest permissions: they may only read their working directory.
 
 use std::path::{Path, PathBuf};
 

@@ -24,7 +24,7 @@ impl Folders {
         let (own, victim) = (root.join("own"), root.join("victim"));
         fs::create_dir(&own).unwrap();
         fs::create_dir_all(victim.join("shims")).unwrap();
-        // Both are executable, because on file systems without modes every file is.
+        // Both are executable, as every file is on a file system without modes.
         script(&victim.join("keys.ini"), "# secret\n", 0o755);
         script(&victim.join("shims/x"), "#!/bin/sh\n. \"$1\"\n", 0o755);
         Self {
@@ -114,7 +114,7 @@ async fn declared_and_system_interpreters_work() {
     assert_eq!(folders.try_start(&own, &narrow).await, "own\n");
 }
 
-/// Even if the path looks like an installation.
+/// The path looks like an installation, but only the file itself is granted.
 #[tokio::test]
 async fn a_program_given_by_path_grants_one_file() {
     let Some(narrow) = narrow() else { return };
