@@ -64,7 +64,7 @@ fn main() {
         "decode and validate", "goal", "figure"
     );
     row(
-        "a small frame, against the same decode without validation",
+        "a small frame, relative to decoding without validation",
         "<= 2.5x",
         median(over_decode),
         2.5,
@@ -72,7 +72,7 @@ fn main() {
         "x",
     );
     print_only(
-        "the same, against serde_json into the bare struct",
+        "the same, relative to serde_json decoding a bare struct",
         median(over_bare),
         "x",
     );
@@ -114,7 +114,7 @@ fn large(what: &str, goal: &str, block: &str, least: f64, rounds: usize) {
 
 fn throughput(block: &str, rounds: usize) -> f64 {
     let line = format!(r#"{{"type":"tool_result","id":"1","content":[{block}]}}"#);
-    let megabytes = f64::from(u32::try_from(line.len()).expect("a few MiB")) / 1e6;
+    let megabytes = f64::from(u32::try_from(line.len()).expect("a line is a few MiB")) / 1e6;
     let rounds = (0..rounds).map(|_| {
         megabytes
             / seconds(20, || {

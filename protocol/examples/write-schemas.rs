@@ -12,11 +12,14 @@ fn main() -> io::Result<()> {
     let documents = zot_protocol::schema::documents();
     for document in &documents {
         let path = folder.join(format!("{}.json", document.name));
-        fs::create_dir_all(path.parent().expect("a file has a folder"))?;
+        fs::create_dir_all(path.parent().expect("the path has a parent"))?;
         fs::write(path, document.to_text())?;
     }
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/validate/rules/generated.rs");
     fs::write(rules, zot_protocol::schema::rules::source())?;
-    println!("wrote {} schemas and their tables", documents.len());
+    println!(
+        "wrote {} schemas and the validator's tables",
+        documents.len()
+    );
     Ok(())
 }

@@ -2,13 +2,16 @@
 
 /// The built-in slash commands with their descriptions, in display order. An extension cannot
 /// register these names.
-pub const BUILTIN_COMMANDS: [(&str, &str); 15] = [
+pub const BUILTIN_COMMANDS: [(&str, &str); 18] = [
     ("help", "show keys and commands"),
     ("model", "switch to another model"),
     ("clear", "start a new conversation"),
     ("compact", "summarise the conversation and continue"),
     ("sessions", "continue another session"),
     ("session", "fork, export or import a session"),
+    ("rewind", "go back to an earlier message"),
+    ("export", "write the conversation to a file"),
+    ("tasks", "list and stop background commands"),
     ("skills", "list the available skills"),
     ("reload-ext", "reload all extensions"),
     ("ext", "show the status of extensions"),

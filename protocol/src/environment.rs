@@ -1,7 +1,7 @@
 //! The environment of a confined extension.
 
-/// Variables that are passed to every extension with `permissions` without being declared, in
-/// addition to `LC_*`. Programs need them to run, and they are never secret.
+/// Variables that every extension with `permissions` receives even if its manifest does not declare
+/// them, in addition to `LC_*`. Programs need them to run, and they contain no secrets.
 pub const BASE_ENVIRONMENT: [&str; 18] = [
     "PATH",
     "HOME",

@@ -12,15 +12,15 @@ use crate::{
     tagged::tagged,
 };
 
-/// Subscribes to events and interceptions. It can be sent more than once; subscriptions add up.
-/// Unknown names are ignored.
+/// Subscribes to events and interceptions. It can be sent more than once; subscriptions are
+/// cumulative. Unknown names are ignored.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [
     {"type": "subscribe", "events": ["session_start", "turn_end"], "intercept": ["tool_call"]}
 ]))]
 #[non_exhaustive]
 pub struct Subscribe {
-    /// Events to be notified of, without a reply. Absent: none.
+    /// Events to observe. They need no reply. Absent: none.
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub events: Vec<EventName>,

@@ -99,7 +99,7 @@ pub struct HelloAck {
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub data_dir: Option<String>,
-    /// The optional features that the host supports. Absent: none (the host is older).
+    /// The optional features that the host supports. Absent: the host is older and supports none.
     #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(default, deserialize_with = "or_default")]

@@ -14,7 +14,8 @@ where
     D: Deserializer<'de>,
     T: TryFrom<u64>,
 {
-    // When asked for a float, JSON deserializers also accept integers, but not the other way round.
+    // Ask for a float, because every deserializer then accepts integers too. If asked for an
+    // integer, serde's buffer for flattened fields rejects a float.
     let value = deserializer.deserialize_f64(Integer)?;
     T::try_from(value)
         .map_err(|_| D::Error::invalid_value(Unexpected::Unsigned(value), &"a smaller integer"))

@@ -162,8 +162,8 @@ pub struct ToolResultIntercept {
     pub caller: Option<String>,
 }
 
-/// The system prompt is about to be used, once per session. `block` is ignored. `system_prompt`
-/// replaces it.
+/// A session is about to use its system prompt. Sent once per session. `block` is ignored.
+/// `system_prompt`: the session uses that prompt.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[non_exhaustive]

@@ -37,6 +37,7 @@
 #![warn(missing_docs)]
 
 mod absent;
+mod approval;
 mod builtin;
 mod command;
 mod config;
@@ -64,9 +65,12 @@ pub mod schema;
 #[cfg(feature = "validate")]
 pub mod validate;
 
+pub use approval::{ApprovalAction, ApprovalRule};
 pub use builtin::{BUILTIN_COMMANDS, BUILTIN_TOOLS, is_builtin_command};
 pub use command::{Action, CommandInvoked, CommandResponse, RegisterCommand, Submit};
-pub use config::{Config, ExtensionConfig, Reasoning, Trust};
+pub use config::{
+    Config, ExtensionConfig, ModelConfig, ProviderApi, ProviderConfig, Reasoning, Trust, TurnNotice,
+};
 pub use content::{Content, ImageContent, TextContent};
 pub use environment::{BASE_ENVIRONMENT, RPC_TOKEN, is_granted_variable};
 pub use event::{

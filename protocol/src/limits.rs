@@ -104,7 +104,7 @@ pub const TOOL_SCHEMA_DEPTH: usize = 64;
 
 /// Maximum number of patterns in a tool's schema, and the maximum compiled size of each.
 pub const TOOL_SCHEMA_PATTERNS: (usize, usize) = (64, 64 * KIB);
-/// Maximum work to check one value against a tool's schema, in visited locations.
+/// Maximum work for checking one value against a tool's schema, measured in visited locations.
 pub const TOOL_SCHEMA_WORK: u64 = 10_000_000;
 
 /// The limits that a host uses. [`Limits::default`] has the protocol's values; tests can lower
@@ -112,7 +112,7 @@ pub const TOOL_SCHEMA_WORK: u64 = 10_000_000;
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[expect(
     missing_docs,
-    reason = "each field has the documentation of the constant with its name"
+    reason = "each field is documented on the constant of the same name"
 )]
 pub struct Limits {
     pub frame_bytes: usize,

@@ -1,4 +1,4 @@
-//! The permissions that an extension declares in its manifest and is confined to.
+//! The permissions that an extension declares in its manifest and the host enforces.
 
 use derive_new::new;
 use schemars::{JsonSchema, Schema, SchemaGenerator};

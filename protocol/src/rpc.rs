@@ -8,13 +8,13 @@ mod response;
 
 pub use command::{
     Abort, Clear, Command, Compact, GetCommands, GetExtensions, GetMessages, GetModels, GetState,
-    Hello, Image, Ping, Prompt, ReloadExt, RunCommand, SetModel, SetReasoning,
+    Hello, Image, Ping, Prompt, ReloadExt, RunCommand, SetModel, SetReasoning, Steer,
 };
 pub use event::{
     AssistantMessage, AssistantStart, CompactDone, Done, Error, Event, ExtChanged, ExtClearNotes,
-    ExtDisplay, ExtNotify, ExtToolCall, ExtToolResult, TextDelta, ToolCall, ToolProgress,
-    ToolResult, ToolUseArgs, ToolUseEnd, ToolUseStart, TurnEnd, TurnStart, Usage, UsageEvent,
-    UserMessage,
+    ExtDisplay, ExtNotify, ExtToolCall, ExtToolResult, Retry, Session, TextDelta, ThinkingDelta,
+    ThinkingEnd, ToolCall, ToolProgress, ToolResult, ToolUseArgs, ToolUseEnd, ToolUseStart,
+    TurnEnd, TurnStart, Usage, UsageEvent, UserMessage,
 };
 pub use message::{Block, ImageBlock, Message, Role, TextBlock, ToolCallBlock, ToolResultBlock};
 pub use response::{

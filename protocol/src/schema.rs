@@ -18,7 +18,7 @@ use serde_json::Value;
 
 use crate::{Config, FromExtension, FromHost, Manifest, Object, Tagged, rpc};
 
-/// Marks a frame or field that the Go program's release of May 2026 does not have. It is a
+/// Marks a frame or field that the May 2026 release of the Go program does not have. It is a
 /// `$comment` because strict validators such as Ajv reject schemas with custom keywords.
 pub const NOT_IN_GO: &str = "not in the Go program";
 
@@ -31,8 +31,8 @@ pub trait Frames: Tagged {
     const TITLE: &'static str;
     /// The description of the set in its schema.
     const ABOUT: &'static str;
-    /// The name of the type for frames that this version does not know, in a set that other programs
-    /// read. Its schema accepts them.
+    /// The name of the catch-all type for unknown frames. Sets that other programs read need one, so
+    /// that their schemas accept frames from newer versions; `None` for other sets.
     const UNKNOWN: Option<&'static str> = None;
 }
 
@@ -154,13 +154,12 @@ fn of_frames<F: Frames>(documents: &mut Vec<Document>) {
 /// The folder of the response schemas.
 const RESPONSES: &str = "rpc/response";
 
-/// Returns the schema of the response to `command`. `None` stands for an unknown command.
+/// Returns the schema of the response to `command`, or to an unknown command if it is `None`.
 pub fn of_response(command: Option<&str>) -> Document {
     inline_response(command).named()
 }
 
-/// Returns the commands that have a response, followed by `None`, which stands for an unknown
-/// command.
+/// Returns the commands that have a response, followed by `None` for an unknown command.
 fn responses() -> impl Iterator<Item = Option<&'static str>> {
     let commands = rpc::Data::COMMANDS.iter().map(|command| Some(*command));
     commands.chain([None])
@@ -276,7 +275,7 @@ pub(crate) fn object_schema(_: &mut SchemaGenerator) -> Schema {
         "properties": {
             "type": { "description": "Absent: `object`.", "const": "object" },
         },
-        // Stated, because some generators otherwise drop all other keywords.
+        // Without this, some code generators drop all other keywords.
         "additionalProperties": true,
     })
 }

@@ -24,7 +24,7 @@ pub trait Tagged: Sized + Serialize + de::DeserializeOwned + From<Unknown> {
     /// The key that distinguishes the variants: `type`, or `event` within an event.
     const TAG: &'static str;
 
-    /// All names that [`Tagged::TAG`] can have, in the order in which the documentation lists them.
+    /// The names of all variants, in the order in which the documentation lists them.
     const NAMES: &'static [&'static str];
 
     /// Returns the name of this value's variant.

@@ -145,7 +145,7 @@ pub struct CallTool {
     pub name: String,
     /// The tool's arguments.
     pub args: Object,
-    /// The `id` of the `tool_call` that this call is part of. Absent if it is not part of one.
+    /// The `id` of the `tool_call` that this call is part of. Absent: it is not part of one.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub parent_id: Option<Id>,

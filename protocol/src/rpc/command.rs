@@ -12,6 +12,7 @@ tagged! {
     pub enum Command by "type" {
         "hello" => Hello(Hello),
         "prompt" => Prompt(Prompt),
+        "steer" => Steer(Steer),
         "abort" => Abort(Abort),
         "compact" => Compact(Compact),
         "get_state" => GetState(GetState),
@@ -34,6 +35,7 @@ impl Command {
         match self {
             Self::Hello(Hello { id, .. })
             | Self::Prompt(Prompt { id, .. })
+            | Self::Steer(Steer { id, .. })
             | Self::Abort(Abort { id })
             | Self::Compact(Compact { id })
             | Self::GetState(GetState { id })
@@ -100,8 +102,8 @@ pub struct Image {
 }
 
 command! {
-    /// Runs the agent on a message. The response arrives when the run starts, followed by its
-    /// events, up to `done`.
+    /// Runs the agent on a message. The response arrives when the run starts. The run's events
+    /// follow, ending with `done`.
     Prompt {
         /// The user's message.
         #[new(into)]
@@ -111,6 +113,22 @@ command! {
         #[serde(skip_serializing_if = "Option::is_none")]
         images: Option<Vec<Image>>,
     } like {"id": "1", "type": "prompt", "message": "fix the failing test", "images": []}
+}
+
+command! {
+    /// Sends a message to the running prompt. It is delivered before the next model call. If no
+    /// further call is due, the prompt continues with this message. `user_message` reports the
+    /// delivery. If the prompt fails or is aborted before that, the message is dropped. Fails if no
+    /// prompt is running.
+    Steer {
+        /// The user's message.
+        #[new(into)]
+        message: String,
+        /// Images attached to the message. Absent: none.
+        #[new(default)]
+        #[serde(skip_serializing_if = "Option::is_none")]
+        images: Option<Vec<Image>>,
+    } like {"id": "16", "type": "steer", "message": "use the other branch"}
 }
 
 command! {

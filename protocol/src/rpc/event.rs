@@ -2,7 +2,8 @@
 
 use derive_new::new;
 use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
+use serde::{Deserialize, Deserializer, Serialize};
+use serde_json::Value;
 
 use super::Block;
 use crate::integer::integer;
@@ -13,10 +14,13 @@ use crate::{
 tagged! {
     /// A line from the agent that is not the response to a command.
     pub enum Event by "type" {
+        "session" => Session(Session),
         "user_message" => UserMessage(UserMessage),
         "turn_start" => TurnStart(TurnStart),
         "assistant_start" => AssistantStart(AssistantStart),
         "text_delta" => TextDelta(TextDelta),
+        "thinking_delta" => ThinkingDelta(ThinkingDelta),
+        "thinking_end" => ThinkingEnd(ThinkingEnd),
         "tool_use_start" => ToolUseStart(ToolUseStart),
         "tool_use_args" => ToolUseArgs(ToolUseArgs),
         "tool_use_end" => ToolUseEnd(ToolUseEnd),
@@ -29,6 +33,7 @@ tagged! {
         "done" => Done(Done),
         "error" => Error(Error),
         "compact_done" => CompactDone(CompactDone),
+        "retry" => Retry(Retry),
         "ext_notify" => ExtNotify(ExtNotify),
         "ext_display" => ExtDisplay(ExtDisplay),
         "ext_clear_notes" => ExtClearNotes(ExtClearNotes),
@@ -36,6 +41,17 @@ tagged! {
         "ext_tool_result" => ExtToolResult(ExtToolResult),
         "ext_changed" => ExtChanged(ExtChanged),
     }
+}
+
+/// The session that the run is stored in. The first event of `zot --json`; `zot rpc` does not send
+/// it, because `get_state` returns the id.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("examples" = [{"type": "session", "session_id": "019a9a3c-5e5f-7c44-a1b2-0d6f9e3c8b71"}]))]
+#[non_exhaustive]
+pub struct Session {
+    /// The session's id, for `--resume`.
+    #[new(into)]
+    pub session_id: String,
 }
 
 /// The prompt, as added to the transcript.
@@ -63,7 +79,8 @@ pub struct TurnStart {
     pub step: u32,
 }
 
-/// The model's answer begins. Not sent if the model call fails before that.
+/// The model's answer begins, or starts over after a `retry`. Not sent if the model call fails
+/// before that.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "assistant_start"}]))]
 #[non_exhaustive]
@@ -78,6 +95,36 @@ pub struct TextDelta {
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     pub delta: String,
+}
+
+/// A piece of the model's reasoning, which can come before and between pieces of its text. After a
+/// `retry`, the reasoning starts over. Not sent while an extension intercepts `assistant_message`.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
+#[schemars(extend("examples" = [{"type": "thinking_delta", "delta": "The test fails because"}]))]
+#[non_exhaustive]
+pub struct ThinkingDelta {
+    /// The piece of reasoning. Absent: `""`.
+    #[new(into)]
+    #[serde(default, deserialize_with = "or_default")]
+    pub delta: String,
+}
+
+/// A block of the model's reasoning has ended. Not sent while an extension intercepts
+/// `assistant_message`.
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
+#[schemars(extend("examples" = [{"type": "thinking_end"}, {"type": "thinking_end", "redacted": true}]))]
+#[non_exhaustive]
+pub struct ThinkingEnd {
+    /// Whether the provider withholds the text of this block, so that no `thinking_delta` was sent
+    /// for it. Absent: false.
+    #[serde(
+        default,
+        deserialize_with = "or_default",
+        skip_serializing_if = "std::ops::Not::not"
+    )]
+    pub redacted: bool,
 }
 
 /// The model starts to write a tool call.
@@ -235,7 +282,7 @@ pub struct UsageEvent {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [
     {"type": "turn_end", "stop": "end_turn"},
-    {"type": "turn_end", "stop": "error", "error": "the provider answered 529 three times"}
+    {"type": "turn_end", "stop": "error", "error": "the provider returned status 529 three times"}
 ]))]
 #[non_exhaustive]
 pub struct TurnEnd {
@@ -250,9 +297,20 @@ pub struct TurnEnd {
 /// A prompt or a compaction has ended, successfully or not. Sent exactly once for each, after all
 /// its other events.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
-#[schemars(extend("examples" = [{"type": "done"}]))]
+#[schemars(extend("examples" = [{"type": "done"}, {"type": "done", "output": {"answer": 42}}]))]
 #[non_exhaustive]
-pub struct Done {}
+pub struct Done {
+    /// The answer as JSON, if `zot --json` was started with `--output-schema` and the answer matches
+    /// the schema. Absent: there is none.
+    #[serde(default, deserialize_with = "present")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub output: Option<Value>,
+}
+
+/// Deserialises a value that can be `null`, which is different from an absent one.
+fn present<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Option<Value>, D::Error> {
+    Value::deserialize(deserializer).map(Some)
+}
 
 /// The prompt or the compaction failed. `done` follows. The agent keeps running.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
@@ -265,8 +323,8 @@ pub struct Error {
     pub message: String,
 }
 
-/// The transcript was replaced with a summary, by `compact` or because the context window was nearly
-/// full.
+/// The transcript was replaced with a summary, by `compact` or because the context window was
+/// nearly full.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("examples" = [{"type": "compact_done", "summary": "The user is fixing a parser."}]))]
 #[non_exhaustive]
@@ -275,6 +333,29 @@ pub struct CompactDone {
     #[new(into)]
     #[serde(default, deserialize_with = "or_default")]
     pub summary: String,
+}
+
+/// The provider is overloaded or cannot be reached, or its answer was cut off. The model call is
+/// retried after a delay, unless `abort` ends the prompt. Text that the new answer repeats is not
+/// sent again. If the new answer is different, another `assistant_start` comes first: discard the
+/// text and the tool calls since the previous one.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
+#[schemars(extend("examples" = [
+    {"type": "retry", "attempt": 1, "wait_ms": 500, "message": "anthropic returned HTTP 529"}
+]))]
+#[non_exhaustive]
+pub struct Retry {
+    /// The number of this retry, starting at 1.
+    #[serde(deserialize_with = "integer")]
+    pub attempt: u32,
+    /// The delay in milliseconds.
+    #[serde(deserialize_with = "integer")]
+    pub wait_ms: u64,
+    /// Why the previous attempt failed. Absent: `""`.
+    #[new(into)]
+    #[serde(default, deserialize_with = "or_default")]
+    pub message: String,
 }
 
 /// An extension shows a note to the user. This event can arrive between turns.
@@ -366,8 +447,8 @@ pub struct ExtToolResult {
 }
 
 /// The last answer to `get_extensions` or `get_commands` is out of date, for example because an
-/// extension has finished starting. Send the command again to get the current list. After each of
-/// these commands, this event is sent at most once, and can arrive at any time.
+/// extension has finished starting. Send the command again to get the current list. This event is
+/// sent at most once after each of these commands, and can arrive at any time.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "ext_changed"}]))]

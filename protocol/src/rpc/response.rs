@@ -84,6 +84,7 @@ macro_rules! data {
 data! {
     "hello" => Hello(HelloData),
     "prompt" => Prompt(Started),
+    "steer" => Steer(NoData),
     "abort" => Abort(NoData),
     "compact" => Compact(Started),
     "get_state" => GetState(State),
@@ -108,7 +109,7 @@ fn data_schema<T: JsonSchema>(generator: &mut SchemaGenerator) -> Option<Schema>
     })
 }
 
-/// Turns the name of a command into that of a type: `get_state` becomes `GetState`.
+/// Converts the name of a command into the name of a type: `get_state` becomes `GetState`.
 fn pascal_case(name: &str) -> String {
     let words = name.split('_').map(|word| {
         let (first, rest) = word.split_at(1.min(word.len()));
@@ -136,7 +137,12 @@ impl Serialize for Response {
         map.serialize_entry("command", &self.command)?;
         map.serialize_entry("success", &self.outcome.is_ok())?;
         match &self.outcome {
-            Ok(Data::Abort(NoData {}) | Data::Clear(NoData {}) | Data::Unknown(Value::Null)) => {}
+            Ok(
+                Data::Steer(NoData {})
+                | Data::Abort(NoData {})
+                | Data::Clear(NoData {})
+                | Data::Unknown(Value::Null),
+            ) => {}
             Ok(data) => map.serialize_entry("data", data)?,
             Err(error) => map.serialize_entry("error", error)?,
         }
@@ -313,6 +319,10 @@ pub struct State {
     pub busy: bool,
     /// Token counts and cost since the agent started.
     pub usage: Usage,
+    /// The id of the session that the conversation is stored in. Absent: it is not stored.
+    #[new(default)]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub session_id: Option<String>,
 }
 
 /// The whole transcript.

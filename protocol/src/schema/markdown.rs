@@ -10,7 +10,7 @@
 //! ```
 //!
 //! * A name with `#` is a definition within a schema: `from-extension/tool_result#Content`.
-//! * The name of a set, such as `rpc/event`, stands for all of its frames.
+//! * The name of a set, such as `rpc/event`, includes all of its frames.
 //! * `<!-- file examples/hello-py/hello.py -->` includes a file from the repository.
 //! * `<!-- chapters conformance/src/transcript.rs -->` includes the documentation of a Rust module
 //!   from its first heading on.
@@ -146,14 +146,15 @@ fn definition_of(name: &str, schema: &Value) -> String {
 }
 
 fn body(schema: &Value, text: &mut String) {
-    let not_in_go = if schema["$comment"] == NOT_IN_GO {
-        " Not in the Go program."
-    } else {
+    let not_in_go = if in_go(schema) {
         ""
+    } else {
+        " Not in the Go program."
     };
     line(text, &format!("{}{not_in_go}", description(schema)));
-    table(schema, &[], text);
-    variants(schema, text);
+    let go = in_go(schema);
+    table(schema, go, &[], text);
+    variants(schema, go, text);
     let examples = schema["examples"].as_array().map_or(&[][..], Vec::as_slice);
     if !examples.is_empty() {
         text.push_str("```json\n");
@@ -165,7 +166,7 @@ fn body(schema: &Value, text: &mut String) {
 }
 
 /// Renders the branches of a `oneOf`, each below the values that distinguish it from the others.
-fn variants(schema: &Value, text: &mut String) {
+fn variants(schema: &Value, go: bool, text: &mut String) {
     let variants = schema["oneOf"].as_array().map_or(&[][..], Vec::as_slice);
     for variant in variants {
         let fixed = properties(variant)
@@ -189,17 +190,18 @@ fn variants(schema: &Value, text: &mut String) {
         };
         line(text, &format!("**{}**{about}", conditions.join(", ")));
         text.push('\n');
-        table(variant, &names, text);
+        table(variant, go && in_go(variant), &names, text);
     }
 }
 
-/// Renders the fields as a table, except those whose values appear in the heading.
-fn table(schema: &Value, known: &[&str], text: &mut String) {
+/// Renders the fields as a table, except those whose values appear in the heading. `go` is whether
+/// the Go program has what contains the fields.
+fn table(schema: &Value, go: bool, known: &[&str], text: &mut String) {
     let mut rows = String::new();
     for (name, field) in properties(schema) {
         let tag = name == "type" && field.get("const").is_some();
         if !tag && !known.contains(&name.as_str()) {
-            row(name, field, is_required(schema, name), &mut rows);
+            row(name, field, go, is_required(schema, name), &mut rows);
         }
     }
     if !text.ends_with("\n\n") {
@@ -212,12 +214,13 @@ fn table(schema: &Value, known: &[&str], text: &mut String) {
     }
 }
 
-fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
+fn row(path: &str, field: &Value, go: bool, required: bool, rows: &mut String) {
+    let go = go && in_go(field);
     let required = if required { "required " } else { "" };
     let meaning = description(field)
         .replace('|', "\\|")
         .replace("\n- ", "<br>");
-    cells(path, required, field, &meaning, rows);
+    cells(path, required, field, go, &meaning, rows);
     // All entries of a map have the same type, so one row describes them all.
     let each = field
         .get("additionalProperties")
@@ -232,27 +235,29 @@ fn row(path: &str, field: &Value, required: bool, rows: &mut String) {
                 &path,
                 "",
                 each,
+                go,
                 &format!("Keys: {}.", names.join(", ")),
                 rows,
             );
         } else if properties(each).next().is_none() {
-            cells(&path, "", each, &description(each), rows);
+            cells(&path, "", each, go, &description(each), rows);
         }
-        return rows_below(&path, each, rows);
+        return rows_below(&path, each, go, rows);
     }
-    rows_below(path, field, rows);
-    rows_below(&format!("{path}[]"), &field["items"], rows);
+    rows_below(path, field, go, rows);
+    rows_below(&format!("{path}[]"), &field["items"], go, rows);
 }
 
-fn rows_below(path: &str, schema: &Value, rows: &mut String) {
+fn rows_below(path: &str, schema: &Value, go: bool, rows: &mut String) {
     for (name, field) in properties(schema) {
         let required = is_required(schema, name);
-        row(&format!("{path}.{name}"), field, required, rows);
+        row(&format!("{path}.{name}"), field, go, required, rows);
     }
 }
 
-fn cells(path: &str, required: &str, field: &Value, meaning: &str, rows: &mut String) {
-    let (kind, go) = (field_type(field), in_go(field));
+fn cells(path: &str, required: &str, field: &Value, go: bool, meaning: &str, rows: &mut String) {
+    let kind = field_type(field);
+    let go = if go { "✓" } else { "–" };
     line(
         rows,
         &format!("| `{path}` | {required}{kind} | {go} | {meaning} |"),
@@ -278,13 +283,9 @@ fn description(schema: &Value) -> String {
         .to_owned()
 }
 
-/// Returns the `Go` column: whether the Go program has the field.
-fn in_go(schema: &Value) -> &'static str {
-    if schema["$comment"] == NOT_IN_GO {
-        "–"
-    } else {
-        "✓"
-    }
+/// Reports whether the Go program has what the schema describes, if it has what contains it.
+fn in_go(schema: &Value) -> bool {
+    schema["$comment"] != NOT_IN_GO
 }
 
 fn plain(value: &Value) -> String {

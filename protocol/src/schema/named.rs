@@ -1,12 +1,14 @@
-//! Gives every variant of a union a definition of its own, and opens the unions that extensions and
-//! drivers read. Code generators then find a name for each type instead of inventing `Event7`.
+//! Moves every variant of a union into a named definition, so that code generators do not invent
+//! names such as `Event7`. Also adds a variant for unknown names to the unions that extensions and
+//! drivers read.
 
 use schemars::Schema;
 use serde_json::{Value, json};
 
 use super::{Frames, Object};
 
-/// Rewrites a document in place. Its meaning stays the same.
+/// Rewrites a document in place. It accepts the same values as before, and also events that this
+/// version does not know.
 pub(super) fn name_variants(document: &mut Value) {
     let Value::Object(root) = document else {
         return;
@@ -37,8 +39,8 @@ pub(super) fn define(definitions: &mut Object, name: String, schema: Value) {
     definitions.insert(name, schema);
 }
 
-/// Moves the properties beside a `oneOf` into each of its branches: a generator would otherwise
-/// combine two types into one without a name.
+/// Moves the properties next to a `oneOf` into each of its branches, and adds a branch for unknown
+/// events. Otherwise code generators merge two types into one without a name.
 fn distribute(schema: &mut Object) {
     if !schema.contains_key("properties") {
         return;
@@ -65,8 +67,8 @@ fn distribute(schema: &mut Object) {
     schema.insert("oneOf".into(), branches.into());
 }
 
-/// Returns the branch for events that this version does not know. The text tells readers to ignore
-/// those, so the schema must accept them.
+/// Returns the branch for events that this version does not know. The documentation tells readers
+/// to ignore such events, so the schema must accept them.
 fn unknown_branch(schema: &Object, branches: &[Value]) -> Value {
     let title = schema.get("title").and_then(Value::as_str);
     let title = format!("Unknown{}", title.expect("every frame has a title"));
@@ -119,15 +121,15 @@ fn hoist_below(schema: &mut Object, found: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Reduces a described reference to the reference, where nobody needs the description.
+/// Removes the description of a reference in places where it is not needed.
 fn only_reference(schema: &mut Value) {
     if let Some(Value::Array(all)) = schema.get_mut("allOf") {
         *schema = all.remove(0);
     }
 }
 
-/// Wraps a reference that has a description beside it: generators copy the type it refers to, under
-/// another name.
+/// Wraps a reference in `allOf` if it has a description. Otherwise code generators copy the type it
+/// refers to under another name.
 fn stand_alone(schema: &mut Object) {
     if schema.len() > 1
         && let Some(reference) = schema.shift_remove("$ref")
@@ -136,8 +138,8 @@ fn stand_alone(schema: &mut Object) {
     }
 }
 
-/// Returns the variant for what this version does not know, for a union that readers must not treat
-/// as complete.
+/// Returns the variant for names that this version does not know, for a union that later versions
+/// can extend.
 pub(super) fn unknown(title: &str, about: &str, tag: &str, names: &[&str]) -> Schema {
     schemars::json_schema!({
         "title": title,

@@ -184,8 +184,8 @@ fn allow_null(schema: &mut Object) {
     }
 }
 
-/// Removes a default that is an object. It only repeats the defaults of the fields, and generators
-/// assign it to a variable of another type.
+/// Removes a default that is an object. Such a default only repeats the defaults of the fields, and
+/// code generators assign it to a variable of the wrong type.
 fn simple_default(schema: &mut Object) {
     if schema.get("default").is_some_and(Value::is_object) {
         schema.shift_remove("default");

@@ -1,4 +1,4 @@
-//! Likely mistakes in what an extension wrote, found in the bytes alone.
+//! Hints about likely mistakes in the bytes that an extension wrote.
 //!
 //! The protocol tells a host to ignore unknown frames and fields, so a misspelt `notfy` fails
 //! silently. A [`Hint`] names it. A hint is never an error: a later version may define the name.
@@ -34,7 +34,7 @@ pub enum Hint {
         /// The `type` of the object, if it has one.
         frame_type: Option<String>,
     },
-    /// Output came only after standard input was closed, so a buffer holds it back.
+    /// Output arrived only after standard input was closed, so it was held in a buffer until then.
     BlockBuffered {
         /// The extension's language, in lower case; `""` if unknown.
         language: String,
@@ -50,7 +50,7 @@ pub enum Hint {
     UnknownField {
         /// The field, as a JSON pointer, truncated if it is long.
         pointer: String,
-        /// A known field with a similar name at the same place.
+        /// A known field with a similar name in the same object.
         nearest: Option<&'static str>,
     },
 }
@@ -104,7 +104,7 @@ impl fmt::Display for Hint {
                 write!(formatter, "{kind} is spread over {lines} lines")
             }
             Self::BlockBuffered { .. } => formatter
-                .write_str("stdout is block-buffered: output came only after stdin was closed"),
+                .write_str("stdout is block-buffered: output arrived only after stdin was closed"),
             Self::UnknownType { name, .. } => write!(formatter, "unknown frame type `{name}`"),
             Self::UnknownField { pointer, .. } => write!(formatter, "unknown field `{pointer}`"),
         }
@@ -115,9 +115,9 @@ impl fmt::Display for Hint {
 pub fn flush_advice(language: &str) -> String {
     let how = match language {
         "python" => {
-            "print(..., flush=True), or sys.stdout.flush() after each line, or start it with `python3 -u`"
+            "print(..., flush=True), or sys.stdout.flush() after each line, or start the script with `python3 -u`"
         }
-        "node" => "process.stdout.write is unbuffered; look for a stream or worker in between",
+        "node" => "process.stdout.write is unbuffered; look for a stream or worker that buffers",
         "bash" => {
             "printf is unbuffered, but filters are not: use `jq --unbuffered`, `sed -u` or `stdbuf -oL`"
         }
@@ -170,12 +170,12 @@ pub fn frame_hints<F: Validated>(frame: &Value) -> Vec<Hint> {
     }
 }
 
-/// Returns the unknown fields of a manifest, at any depth. None if it is not JSON.
+/// Returns the unknown fields of a manifest, at any depth, or no hints if it is not JSON.
 pub fn manifest_hints(bytes: &[u8]) -> Vec<Hint> {
     json::parse_file(bytes).map_or_else(|_| Vec::new(), |value| unknown(rules::MANIFEST, &value))
 }
 
-/// Returns the unknown keys of a configuration file, at any depth. None if it is not JSON.
+/// Returns the unknown keys of a configuration file, at any depth, or no hints if it is not JSON.
 pub fn config_hints(bytes: &[u8]) -> Vec<Hint> {
     json::parse_file(bytes).map_or_else(|_| Vec::new(), |value| unknown(rules::CONFIG, &value))
 }

@@ -1,5 +1,5 @@
-//! Checks that an image is what its media type says. A provider rejects a whole request if one image
-//! in it is broken, and the session with it, because every later request contains the image too.
+//! Checks that an image matches its media type. If one image is broken, the provider rejects the
+//! whole request, and every later request of the session, because those contain the image too.
 
 use base64::{Engine, engine::general_purpose::STANDARD};
 use imagesize::ImageType;
@@ -62,14 +62,14 @@ pub fn image(mime_type: &str, data: &str) -> Result<(), ImageError> {
     if actual != mime_type {
         return Err(ImageError::OtherType(actual));
     }
-    // The signature alone is not an image: the header must have a size.
+    // The signature alone does not make an image: the header must also contain a size.
     match imagesize::blob_size(&bytes) {
         Ok(size) if size.width > 0 && size.height > 0 => Ok(()),
         _ => Err(ImageError::NotAnImage),
     }
 }
 
-/// Checks the images in a frame, which its schema cannot.
+/// Checks the images in a frame, which a schema cannot do.
 pub fn images(frame: &FromExtension) -> Result<(), Refusal> {
     let (id, list, field): (&Id, &[Content], _) = match frame {
         FromExtension::ToolResult(result) => (&result.id, &result.content, "content"),
@@ -101,7 +101,7 @@ mod tests {
     const GIF: &str = "R0lGODlhAQABAAAAACwAAAAAAQABAAACAkQBADs=";
 
     #[test]
-    fn images_must_be_what_they_claim() {
+    fn images_must_match_their_media_types() {
         for (mime_type, data, expected) in [
             ("image/png", PNG, None),
             ("IMAGE/PNG", PNG, Some("unsupported image type")),

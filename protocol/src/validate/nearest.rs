@@ -20,7 +20,8 @@ pub fn nearest<'a>(
             (distance, candidate)
         })
         .min_by_key(|(distance, _)| *distance)?;
-    // One wrong letter turns any short name into another, such as `id` into `at`.
+    // Suggest a name of one or two letters only if just the case is wrong: almost every short name
+    // is similar to it.
     let most = match candidate.len() {
         0..3 => 0,
         length => 1.max(length / 4),

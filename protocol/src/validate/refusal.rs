@@ -30,8 +30,8 @@ pub struct Refusal {
     pub pointer: String,
     /// What is wrong, on one line and without control characters.
     pub reason: String,
-    /// Whether this is a reply to an interception with `block: true`. Such a reply still blocks the
-    /// event, even though it is invalid.
+    /// Whether the line may be a reply to an interception and has `block: true`. It then still
+    /// blocks the event, even though it is invalid.
     pub says_block: bool,
 }
 

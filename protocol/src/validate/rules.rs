@@ -1,7 +1,7 @@
 //! The published schemas as tables, which accept nearly all valid input.
 //!
-//! `jsonschema` compiles a schema when it is first used and needs megabytes of code and memory for
-//! it. Our own schemas use few keywords and are known at build time, so `write-schemas` also writes
+//! `jsonschema` compiles a schema when it is first used, which takes megabytes of code and memory.
+//! Our own schemas use few keywords and are known at build time, so `write-schemas` also writes
 //! them as tables. If a table rejects a value, `jsonschema` makes the decision and explains it. So
 //! a table may reject valid values, but must never accept invalid ones. The property tests compare
 //! the two.
@@ -210,10 +210,12 @@ mod tests {
         schema::{self, Frames},
     };
 
-    fn accept_their_examples<F: Frames>(rules: &[&Rule]) {
+    fn assert_accepts_examples<F: Frames>(rules: &[&Rule]) {
         for (name, rule) in F::NAMES.iter().zip(rules) {
-            let document = schema::of_frame::<F>(name).expect("known");
-            let examples = document.schema["examples"].as_array().expect("has some");
+            let document = schema::of_frame::<F>(name).expect("the name is known");
+            let examples = document.schema["examples"]
+                .as_array()
+                .expect("the schema has examples");
             for example in examples {
                 assert!(rule.accepts(example), "{name}: {example}");
             }
@@ -223,10 +225,13 @@ mod tests {
     /// If a table rejects too much, validation is still correct, but slow.
     #[test]
     fn tables_accept_the_examples_of_their_schemas() {
-        accept_their_examples::<FromExtension>(&FROM_EXTENSION);
-        accept_their_examples::<rpc::Command>(&COMMAND);
+        assert_accepts_examples::<FromExtension>(&FROM_EXTENSION);
+        assert_accepts_examples::<rpc::Command>(&COMMAND);
         let manifest = schema::of_type::<Manifest>("manifest").schema;
-        for example in manifest["examples"].as_array().expect("has some") {
+        for example in manifest["examples"]
+            .as_array()
+            .expect("the schema has examples")
+        {
             assert!(MANIFEST.accepts(example), "{example}");
         }
     }

@@ -266,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_type_counts() {
+    fn only_the_first_type_is_read() {
         let line = br#"{"a":[{"type":"no"}],"type":"yes","type":"late"}"#;
         assert_eq!(frame_type(line, "type").as_deref(), Some("yes"));
         for line in [

@@ -60,7 +60,7 @@ pub enum SchemaError {
     )]
     Reference(String),
     /// The schema uses a keyword whose cost cannot be predicted.
-    #[error("the schema uses `{0}`, which is not supported here")]
+    #[error("the schema uses `{0}`, which is not supported in tool schemas")]
     Unsupported(&'static str),
     /// The schema is not a valid JSON Schema.
     #[error("not a JSON Schema: {0}")]

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Generates types from the published schemas with the generators that people use, and type-checks
-# them. No type may have a name that a generator had to invent, such as `Event7`.
+# Generates types from the published schemas with popular code generators, and type-checks them. No
+# type may have a name that a generator invented, such as `Event7`.
 #
 # The packages are large, so this runs in .ci/full only.
 set -euo pipefail
@@ -27,8 +27,8 @@ for schema in manifest config from-extension from-host rpc/command rpc/response 
     --output-model-type pydantic_v2.BaseModel --use-annotated --set-default-enum-member --formatters builtin
 done
 
-# quicktype writes an index signature beside optional keys, which TypeScript rejects: a map with known
-# and other keys, as in the two files that people write, is beyond it.
+# quicktype does not support objects with both known and arbitrary keys, as in these two files: it
+# writes an index signature next to optional keys, which TypeScript rejects.
 rm "$out"/quicktype/{manifest,config}.ts
 "$tools/node_modules/.bin/tsc" --noEmit --strict --skipLibCheck --target es2022 --types "" "$out"/{json2ts,quicktype}/*.ts
 for folder in datamodel quicktype; do
@@ -36,8 +36,8 @@ for folder in datamodel quicktype; do
 done
 
 if grep -rnE '\b(interface|type|class|enum) \w*[0-9]\b' "$out"; then
-  echo "error: a generator had to invent the names above" >&2
-  echo "hint: give each of these types a title of its own" >&2
+  echo "error: generators invented the names above" >&2
+  echo "hint: give each of these types a unique title" >&2
   exit 1
 fi
 count() { grep -rhcE '^(export )?(interface|type|class|enum) ' "$out/$1" | awk '{sum += $1} END {print sum}'; }

@@ -17,16 +17,16 @@ use zot_test_support::root;
 
 const FIX: &str = "cargo run -p zot-protocol --example write-docs";
 
-/// `README.md` and `docs/*.md`.
+/// Returns the paths of `README.md` and `docs/*.md`.
 fn pages() -> Vec<PathBuf> {
-    let docs = fs::read_dir(root().join("docs")).expect("the folder is there");
-    let docs = docs.map(|entry| entry.expect("an entry").path());
+    let docs = fs::read_dir(root().join("docs")).expect("read the directory");
+    let docs = docs.map(|entry| entry.expect("read the directory").path());
     let pages = docs.filter(|path| path.extension().is_some_and(|it| it == "md"));
     pages.chain([root().join("README.md")]).collect()
 }
 
 fn read(path: &Path) -> String {
-    fs::read_to_string(path).expect("a text")
+    fs::read_to_string(path).expect("read the file")
 }
 
 #[test]
@@ -118,16 +118,16 @@ fn the_extension_reference_is_complete() {
 
 #[test]
 fn a_section_lists_fields_and_their_types() {
-    let text = section("from-extension/register_tool").expect("published");
+    let text = section("from-extension/register_tool").expect("the schema is published");
     assert!(text.starts_with("#### `register_tool`, extension → host\n\n"));
     assert!(text.contains("\n| `name` | required string |"), "{text}");
-    let text = section("from-host/event_intercept").expect("published");
+    let text = section("from-host/event_intercept").expect("the schema is published");
     assert!(text.contains("\n**`event` is `turn_start`**: "), "{text}");
     assert!(
         text.contains("| required list of [Content](#content) |"),
         "{text}"
     );
-    let text = section("manifest").expect("published");
+    let text = section("manifest").expect("the schema is published");
     assert!(
         text.contains("\n| `timeouts.hello_ms` | integer 1000 to 120000 |"),
         "{text}"
@@ -138,14 +138,28 @@ fn a_section_lists_fields_and_their_types() {
         "{text}"
     );
     // A set contains each of its frames once.
-    let text = section("rpc/command").expect("published");
-    assert_eq!(text.matches("#### ").count(), 15, "{text}");
+    let text = section("rpc/command").expect("the schema is published");
+    assert_eq!(text.matches("#### ").count(), 16, "{text}");
     assert!(
         text.contains("\n| `images[].mime_type` | required string |"),
         "{text}"
     );
-    let text = section("from-extension/tool_result#Content").expect("published");
+    let text = section("from-extension/tool_result#Content").expect("the schema is published");
     assert!(text.contains("\n**`type` is `image`**: "), "{text}");
+}
+
+#[test]
+fn what_contains_a_field_must_also_be_in_the_go_program() {
+    let call_tool = section("from-extension/call_tool").expect("the frame exists");
+    assert!(call_tool.contains("| – |") && !call_tool.contains("| ✓ |"));
+    let manifest = section("manifest").expect("the schema exists");
+    let timeout = manifest
+        .lines()
+        .find(|line| line.starts_with("| `timeouts.hello_ms`"));
+    assert!(
+        timeout.is_some_and(|row| row.contains("| – |")),
+        "{timeout:?}"
+    );
 }
 
 #[test]
@@ -170,7 +184,7 @@ fn fill_errors_have_line_numbers() {
         Ok("<!-- chapters a.rs -->\n### One\n\nTwo\n<!-- end -->\n")
     );
     let page = "a\n<!-- file a.sh -->\nold\n<!-- end -->\nz\n";
-    let filled = fill(page, |_| Some("echo\n".to_owned())).expect("a page");
+    let filled = fill(page, |_| Some("echo\n".to_owned())).expect("the file exists");
     assert_eq!(
         filled,
         "a\n<!-- file a.sh -->\n```bash\necho\n```\n<!-- end -->\nz\n"
@@ -185,8 +199,10 @@ fn fill_errors_have_line_numbers() {
 #[test]
 fn documented_limits_match_the_constants() {
     let page = read(&root().join("docs/extensions.md"));
-    let (_, table) = page.split_once("\n## Limits\n").expect("the chapter");
-    let (table, _) = table.split_once("\n## ").expect("another one follows");
+    let (_, table) = page
+        .split_once("\n## Limits\n")
+        .expect("the page has a chapter on limits");
+    let (table, _) = table.split_once("\n## ").expect("another chapter follows");
     let mib = |bytes: usize| format!("{} MiB", bytes >> 20);
     let kib = |bytes: usize| format!("{} KiB", bytes >> 10);
     let seconds = |time: std::time::Duration| format!("{} s", time.as_secs());

@@ -127,7 +127,7 @@ fn open_sets_keep_unknown_names() {
 #[test]
 fn an_unknown_block_from_a_newer_host_decodes() {
     let block: Content =
-        serde_json::from_str(r#"{"type":"audio","data":"aGk="}"#).expect("a value");
+        serde_json::from_str(r#"{"type":"audio","data":"aGk="}"#).expect("unknown blocks decode");
     assert_eq!(block.name(), "audio");
 }
 

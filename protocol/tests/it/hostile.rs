@@ -87,10 +87,7 @@ fn strings_of_four_mebibytes_are_accepted() {
 
     let line = format!(r#"{{"type":"notify","level":"{text}","message":"m"}}"#);
     let refusal = read(line.as_bytes()).expect_err("refused");
-    assert!(
-        refusal.to_string().len() < 300,
-        "the message must be one line"
-    );
+    assert!(refusal.to_string().len() < 300, "the message must be short");
 
     let line = format!(r#"{{"type":"{text}"}}"#);
     assert!(
@@ -118,7 +115,7 @@ fn a_duplicate_after_many_keys_is_found() {
     assert_eq!(refusal.to_string(), "submit: /k7: duplicate key");
 }
 
-/// A list of many invalid items has just as many errors. Only the first one is reported.
+/// A list has one error per invalid item. Only the first one is reported.
 #[test]
 fn only_the_first_of_many_errors_is_reported() {
     let line = format!(
@@ -146,7 +143,7 @@ fn a_frame_with_too_many_values_is_rejected_but_its_id_and_block_are_read() {
             "event_intercept_response: more than 100000 values and keys, counting an object or a list as 8"
         );
         assert_eq!(refusal.id.as_ref().map(zot_protocol::Id::as_str), Some("7"));
-        assert!(refusal.says_block, "block must survive a refusal");
+        assert!(refusal.says_block, "the refusal must report the block");
         assert!(read(around(unit, 20_000).as_bytes()).is_ok(), "{unit}");
     }
     let line = around("1", 190_000);
@@ -217,7 +214,13 @@ fn integers_may_have_a_decimal_point() {
         br#"{"name":"x","exec":"x","timeouts":{"tool_ms":2e3},"permissions":{"net":[443.0]}}"#,
     )
     .expect("valid");
-    assert_eq!(manifest.timeouts.expect("there").tool_ms, Some(2000));
+    assert_eq!(
+        manifest
+            .timeouts
+            .expect("the manifest sets a timeout")
+            .tool_ms,
+        Some(2000)
+    );
 }
 
 /// With the feature `raw_value`, `serde_json` parses the values of these keys again, each with its

@@ -9,17 +9,17 @@ use zot_test_support::root;
 const FIX: &str = "cargo run -p zot-protocol --example write-schemas";
 
 fn files_below(folder: &Path, base: &Path, files: &mut BTreeMap<String, String>) {
-    for entry in fs::read_dir(folder).expect("the folder is there") {
-        let path = entry.expect("an entry").path();
+    for entry in fs::read_dir(folder).expect("read the directory") {
+        let path = entry.expect("read the directory").path();
         if path.is_dir() {
             files_below(&path, base, files);
         } else {
             let name = path
                 .strip_prefix(base)
-                .expect("below")
+                .expect("the file is in the folder")
                 .to_string_lossy()
                 .into_owned();
-            files.insert(name, fs::read_to_string(&path).expect("a text"));
+            files.insert(name, fs::read_to_string(&path).expect("read the file"));
         }
     }
 }
@@ -67,7 +67,7 @@ fn the_schema_folder_is_up_to_date() {
 #[test]
 fn the_generated_tables_are_up_to_date() {
     let there = root().join("protocol/src/validate/rules/generated.rs");
-    let there = fs::read_to_string(there).expect("a text");
+    let there = fs::read_to_string(there).expect("read the file");
     assert!(
         there == zot_protocol::schema::rules::source(),
         "protocol/src/validate/rules/generated.rs is stale; to regenerate it: {FIX}"
@@ -169,7 +169,7 @@ fn only_the_sets_that_others_read_accept_unknown_types() {
     let documents = documents();
     let accepts = |set: &str, frame: Value| {
         let document = documents.iter().find(|document| document.name == set);
-        let schema = jsonschema_of::compile(&document.expect("published").schema);
+        let schema = jsonschema_of::compile(&document.expect("the set is published").schema);
         schema.check(&frame).is_ok()
     };
     for (set, is_open) in [

@@ -98,12 +98,12 @@ fn the_id_and_block_are_read_from_any_invalid_line() {
     assert_eq!(
         told(r#"{"type":"tool_result","id":"i1","block":true}"#),
         (Some("i1".into()), false),
-        "means something else"
+        "`block` means something else in other frames"
     );
 }
 
 #[test]
-fn refusal_kinds_tell_invalid_frames_from_garbage() {
+fn refusal_kinds_distinguish_invalid_frames_from_garbage() {
     use validate::RefusalKind::{Invalid, Malformed, NotJson};
     let kind = |line: &[u8]| refusal("from-extension", line).expect("refused").kind;
     assert_eq!(kind(b"Loading..."), NotJson);
@@ -118,7 +118,7 @@ fn refusal_kinds_tell_invalid_frames_from_garbage() {
 #[test]
 fn an_unknown_event_round_trips() {
     let line = r#"{"type":"event","event":"future","x":1}"#;
-    let frame: FromHost = serde_json::from_str(line).expect("a value");
+    let frame: FromHost = serde_json::from_str(line).expect("unknown events decode");
     assert_eq!(serde_json::to_string(&frame).expect("serialises"), line);
 }
 

@@ -13,6 +13,7 @@ fn data() -> Vec<(&'static str, Value)> {
             json!({"protocol_version": 1, "version": "0.1.0", "provider": "demo", "model": "demo"}),
         ),
         ("prompt", json!({"started": true})),
+        ("steer", Value::Null),
         ("abort", Value::Null),
         ("compact", json!({"started": true})),
         (
@@ -65,7 +66,7 @@ fn every_response_round_trips() {
         let schema = documents
             .into_iter()
             .find(|document| document.name == name)
-            .expect("published")
+            .expect("the schema is published")
             .schema;
         validate::ToolSchema::compile(schema.as_object().expect("an object")).expect("compiles")
     };

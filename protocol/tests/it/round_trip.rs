@@ -21,7 +21,7 @@ fn comes_back<F: Validated>(frame: &Value) -> Result<(), String> {
     let typed: F =
         validate::frame(frame.to_string().as_bytes()).map_err(|refusal| refusal.to_string())?;
     if !F::NAMES.contains(&typed.name()) {
-        return Err(format!("{} is not known", typed.name()));
+        return Err(format!("unknown name `{}`", typed.name()));
     }
     same(frame, &typed)
 }
@@ -75,7 +75,7 @@ fn extension_frame(object: &Value) -> Result<(), String> {
     }
 }
 
-/// An empty `args` in a manifest is omitted when it is written.
+/// Restores an empty `args`, which is omitted when a manifest is serialised.
 fn without_defaults(manifest: zot_protocol::Manifest, object: &Value) -> Value {
     let mut value = serde_json::to_value(manifest).expect("serialises");
     if object["args"] == json!([]) {
@@ -101,7 +101,7 @@ fn rpc_object(object: &Value) -> Result<(), String> {
     match name {
         "response" => comes_back_as::<rpc::Output>(object),
         "text" | "image" => comes_back_as::<rpc::Block>(object),
-        // A block and an event share these names. The page shows the blocks.
+        // A block and an event share these names, and the example can be either.
         "tool_call" | "tool_result" => {
             comes_back_as::<rpc::Block>(object).or_else(|_| comes_back::<rpc::Event>(object))
         }

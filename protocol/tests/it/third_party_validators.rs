@@ -41,16 +41,16 @@ fn accepted() -> String {
 }
 
 fn agrees(mut validator: Command) {
-    let folder = tempfile::tempdir().expect("a temporary folder");
+    let folder = tempfile::tempdir().expect("create a directory");
     let accepted = accepted();
     let refused = refused::TABLE;
-    fs::write(folder.path().join("accepted.ndjson"), &accepted).expect("written");
-    fs::write(folder.path().join("refused.ndjson"), refused).expect("written");
+    fs::write(folder.path().join("accepted.ndjson"), &accepted).expect("write the file");
+    fs::write(folder.path().join("refused.ndjson"), refused).expect("write the file");
     let output = validator
         .arg(root().join("protocol/schema/v1"))
         .arg(folder.path())
         .output()
-        .expect("starts");
+        .expect("run the validator");
     let said = String::from_utf8_lossy(&output.stdout);
     let expected = format!(
         "{} schemas, {} accepted, {} refused\n",

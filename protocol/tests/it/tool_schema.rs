@@ -53,7 +53,7 @@ fn external_references_are_rejected() {
     compile(
         &json!({"properties": {"a": {"$ref": "#/$defs/a"}}, "$defs": {"a": {"type": "string"}}}),
     )
-    .expect("inside");
+    .expect("an internal reference is accepted");
     compile(&json!({"default": {"$ref": "x.json"}, "enum": [{"$ref": "y"}]}))
         .expect("`$ref` in data is not a reference");
 }
@@ -70,17 +70,17 @@ fn unsupported_reference_keywords_are_rejected() {
             compile(&json!({"properties": {"a": {"$ref": "#", keyword: value}}})).unwrap_err();
         assert_eq!(
             fault,
-            format!("the schema uses `{keyword}`, which is not supported here")
+            format!("the schema uses `{keyword}`, which is not supported in tool schemas")
         );
     }
     let fault =
         compile(&json!({"properties": {"a": {"$id": "http://localhost:1/x"}}})).unwrap_err();
     assert_eq!(
         fault,
-        "the schema uses `nested $id`, which is not supported here"
+        "the schema uses `nested $id`, which is not supported in tool schemas"
     );
     compile(&json!({"properties": {"$id": {"type": "string"}, "$anchor": {"type": "string"}}}))
-        .expect("names of properties");
+        .expect("properties can have these names");
 }
 
 #[test]
@@ -140,7 +140,10 @@ fn a_long_chain_of_references_does_not_overflow_the_stack() {
             // It may be accepted or rejected, but must not overflow the stack.
             let _ = compile(&json!({"$ref": "#/x/0", "x": chain}));
         });
-    thread.expect("starts").join().expect("does not overflow");
+    thread
+        .expect("start the thread")
+        .join()
+        .expect("no overflow");
 }
 
 /// A chain of thirty definitions, each referring to the next one twice, expands to a billion
@@ -237,7 +240,7 @@ fn large_realistic_schemas_are_accepted() {
     for _ in 0..60 {
         deep = json!({"left": deep, "right": {}, "children": [{}, {}]});
     }
-    tree.check(&deep).expect("however deep");
+    tree.check(&deep).expect("deep values are accepted");
 
     let list =
         compile(&json!({"properties": {"l": {"type": "array", "items": {"type": "integer"}}}}))
@@ -314,7 +317,7 @@ fn messages_are_one_line_without_control_characters() {
         .to_string();
     assert!(
         said.ends_with("has more than 3 characters"),
-        "the reason is not cut off: {said}"
+        "the reason is cut off: {said}"
     );
 
     let strict = compile(&json!({"properties": {"a": {}}, "additionalProperties": false}))

@@ -27,8 +27,8 @@ pub(super) struct Work {
 }
 
 impl Work {
-    /// Computes the work of a schema. Rejects references that are not plain pointers, and unlimited
-    /// work.
+    /// Computes the work of a schema. Rejects references that are not plain pointers, and schemas
+    /// with unlimited work.
     pub(super) fn of(schema: &Value) -> Result<Self, SchemaError> {
         let mut graph = Graph {
             root: schema,
@@ -113,7 +113,7 @@ impl<'s> Graph<'s> {
         Ok(first)
     }
 
-    /// Returns the index of a schema. A new schema is queued in `queue`.
+    /// Returns the index of a schema. A new schema is added to `queue`.
     fn index_of(&mut self, schema: &'s Value, queue: &mut Vec<(&'s Value, usize)>) -> usize {
         *self
             .indices

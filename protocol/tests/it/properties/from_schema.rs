@@ -68,7 +68,7 @@ fn values(schema: &Value, root: &Root<'_>) -> BoxedStrategy<Value> {
         Value::Array(types) => {
             let of_each: Vec<_> = types
                 .iter()
-                .map(|one| of_type(one.as_str().expect("a name"), schema, root))
+                .map(|one| of_type(one.as_str().expect("a type is a string"), schema, root))
                 .collect();
             proptest::strategy::Union::new(of_each).boxed()
         }
@@ -160,7 +160,7 @@ fn text(schema: &Value) -> BoxedStrategy<String> {
         Some(pattern) => {
             let inner = pattern.trim_start_matches('^').trim_end_matches('$');
             proptest::string::string_regex(inner)
-                .expect("a pattern of ours")
+                .expect("the pattern is valid")
                 .boxed()
         }
         None if schema["minLength"] == 1 => "\\PC{1,8}".boxed(),

@@ -116,8 +116,8 @@ impl Invent<'_, '_> {
         serde_json::to_value(value).expect("serialises")
     }
 
-    /// Invents a map. The name of the visitor tells which type is being deserialized and so which
-    /// keys it needs.
+    /// Invents a map. The type name of the visitor shows which type is being deserialized, and so
+    /// which keys it needs.
     fn map_for(self, visitor: &str) -> Value {
         let is = |name: &str| visitor.contains(name);
         if is("TaggedVisitor<zot_protocol::content::Content>") {
@@ -138,10 +138,7 @@ impl Invent<'_, '_> {
             value["cumulative"] = value.clone();
             value
         } else {
-            assert!(
-                !is("TaggedVisitor"),
-                "a tagged type that this test does not know: {visitor}"
-            );
+            assert!(!is("TaggedVisitor"), "unsupported tagged type: {visitor}");
             json!({"k": self.0.value(), "": self.0.value()})
         }
     }
@@ -165,8 +162,8 @@ impl<'de> Deserializer<'de> for Invent<'_, '_> {
         deserialize_str => visit_string(|entropy| entropy.text());
     }
 
-    /// All numbers are requested as floats. The name of the visitor tells whether an integer is
-    /// needed.
+    /// All numbers are requested as floats. The type name of the visitor shows whether an integer
+    /// is needed.
     fn deserialize_f64<V: Visitor<'de>>(self, visitor: V) -> Result<V::Value, Error> {
         if std::any::type_name::<V>().contains("integer::Integer") {
             return visitor.visit_u64([0, 1, 200, u32::MAX.into()][self.0.pick(4)]);

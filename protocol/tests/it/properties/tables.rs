@@ -1,5 +1,5 @@
 //! The tables accept nothing that the schemas reject, and every line decodes to the same frame as
-//! its parsed value. The input is valid values with one location changed.
+//! its parsed value. The inputs are valid values with one location changed.
 
 use proptest::prelude::*;
 use serde_json::{Value, json};
@@ -133,7 +133,7 @@ fn of_set<F: Validated + std::fmt::Debug + PartialEq>() {
 
 /// Unusual lines that must not be misread.
 #[test]
-fn unusual_lines_decode_as_from_a_parsed_value() {
+fn unusual_lines_decode_like_their_parsed_value() {
     let lines = [
         r#"{"id":"1","type":"tool_result","content":[]}"#,
         r#" { "type" : "tool_result" , "id" : "1" , "content" : [ { "type" : "text" , "text" : "a" } , { "text" : "b" , "type" : "text" } ] } "#,
