@@ -1,7 +1,7 @@
 //! Links `zot` with packed relocations if this system's C library can load them.
 //!
-//! Packed relocations take 10 kB instead of half a megabyte, all of which is read at every start
-//! and stays in memory. The resulting program requires glibc 2.36 or later.
+//! zot reads all its relocations at every start, and they stay in memory. Packed, they take 10 kB
+//! instead of half a megabyte. The resulting program requires glibc 2.36 or later.
 
 use std::process::Command;
 

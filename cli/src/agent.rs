@@ -11,4 +11,4 @@ mod start;
 pub(crate) use json_output::{JsonOutput, OutputClosed};
 pub(crate) use record::Record;
 pub(crate) use signals::Signals;
-pub(crate) use start::{Mode, Start};
+pub(crate) use start::{Mode, Start, wanted};

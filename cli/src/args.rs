@@ -41,7 +41,7 @@ pub(crate) enum Command {
     /// Run the agent for another program, with JSON commands on stdin and events on stdout.
     ///
     /// Reads and writes one JSON object per line (see docs/rpc.md). The session is not saved unless
-    /// `--session` is given.
+    /// `--session`, `--continue` or `--resume` is given.
     #[command(after_help = "\
 Example:
   echo '{\"id\":\"1\",\"type\":\"prompt\",\"message\":\"hello\"}' | zot rpc --provider demo")]

@@ -76,6 +76,24 @@ pub(crate) fn line(line: &str) -> String {
     clean
 }
 
+/// Makes multi-line text safe for the terminal without hiding anything: characters that [`text`]
+/// would remove are escaped, as in `\\u{1b}`. For text that the user is asked to judge.
+pub(crate) fn visible(text: &str) -> String {
+    let mut visible = String::with_capacity(text.len());
+    let mut marks = Marks::default();
+    for char in text.chars() {
+        match char {
+            '\n' | '\t' => visible.push(char),
+            '\r' => visible.push_str("\\r"),
+            char if is_unsafe_in_terminal(char) || marks.exceeded_by(char) => {
+                visible.extend(char.escape_unicode());
+            }
+            char => visible.push(char),
+        }
+    }
+    visible
+}
+
 type Chars<'c> = std::iter::Peekable<std::str::Chars<'c>>;
 
 /// Skips a control sequence (CSI) up to its final byte, or to the end of the line.
@@ -226,6 +244,20 @@ mod tests {
         fn clean_text_is_unchanged(dirty in "\\PC{0,40}") {
             let clean = text(&dirty);
             proptest::prop_assert_eq!(text(&clean), clean);
+        }
+    }
+
+    #[test]
+    fn visible_text_shows_what_would_be_removed() {
+        for (dirty, shown) in [
+            ("plain\n\ttext ü 👩‍🚀", "plain\n\ttext ü 👩‍🚀"),
+            ("ls \u{202e}cba", "ls \\u{202e}cba"),
+            ("a\x1b[2Jb\u{200b}", "a\\u{1b}[2Jb\\u{200b}"),
+            ("rm x\r\nls", "rm x\\r\nls"),
+            ("\x1b]0;title\x07", "\\u{1b}]0;title\\u{7}"),
+        ] {
+            assert_eq!(visible(dirty), shown);
+            assert_eq!(text(shown), shown);
         }
     }
 

@@ -10,6 +10,23 @@ impl Exit {
     pub(crate) const BROKEN_PIPE: u8 = 128 + 13;
 }
 
+/// A failure with its own exit code.
+#[derive(Debug, thiserror::Error)]
+#[error("{message}")]
+pub(crate) struct Failed {
+    pub(crate) code: u8,
+    message: String,
+}
+
+impl Failed {
+    pub(crate) fn new(code: u8, message: impl Into<String>) -> Self {
+        Self {
+            code,
+            message: message.into(),
+        }
+    }
+}
+
 /// An invalid command line.
 #[derive(Debug, thiserror::Error)]
 #[error("{0}")]

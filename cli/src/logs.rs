@@ -1,7 +1,7 @@
 //! Reads extension logs while zot writes and rotates them.
 //!
-//! A log is `NAME.log`; rotation renames a full log to `NAME.log.1`. An open file stays readable
-//! after a rename, so no line is lost or read twice.
+//! A log is `ext-NAME.log`; rotation renames a full log to `ext-NAME.log.1`. An open file stays
+//! readable after a rename, so no line is lost or read twice.
 
 mod file;
 pub(crate) mod find;

@@ -41,6 +41,8 @@ fn main() -> ExitCode {
             output::note(format_args!("{label} {error:#}"));
             if error.is::<interrupt::Interrupted>() {
                 ExitCode::from(interrupt::EXIT_CODE)
+            } else if let Some(failed) = error.downcast_ref::<exit::Failed>() {
+                ExitCode::from(failed.code)
             } else if error.is::<exit::Usage>() {
                 ExitCode::from(exit::Usage::CODE)
             } else {

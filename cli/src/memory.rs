@@ -51,8 +51,8 @@ pub(crate) fn trim_after_activity(builder: &mut Builder) -> &mut Builder {
                 // SAFETY: `malloc_trim` takes the allocator's locks itself.
                 unsafe { libc::malloc_trim(0) };
             }
-            // Never raise this: a trim in the middle of a burst leaves much in use, which must still be
-            // returned when the burst is over.
+            // Never raise the baseline: a trim during a burst leaves much memory in use, which must
+            // be returned when the burst is over.
             small = small.min(resident());
         }
     });

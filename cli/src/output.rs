@@ -129,7 +129,9 @@ pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     loop {
         interrupt::check().inspect_err(|_| note(""))?;
         let mut ready = [PollFd::new(&stdin, PollFlags::IN)];
-        let tick = Duration::from_millis(50).try_into().expect("50 ms fits");
+        let tick = Duration::from_millis(50)
+            .try_into()
+            .expect("50 ms fits in a `Timespec`");
         match poll(&mut ready, Some(&tick)) {
             Ok(0) | Err(rustix::io::Errno::INTR) => {}
             Ok(_) => break,

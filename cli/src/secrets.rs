@@ -1,21 +1,24 @@
 //! Hides API keys from other processes. `ps` shows a process's arguments and `/proc/PID/environ`
 //! its initial environment, and a command that the model runs can read both. So `main` overwrites
-//! the keys in both before it does anything else.
+//! the keys in both before it starts any thread or process.
 
 use std::{env, ffi::OsString, fs, ops::Range, os::unix::ffi::OsStrExt};
 
-use zot_host::provider::credentials;
+use zot_host::{home::Home, provider::Providers, settings::Settings};
 use zot_protocol::RPC_TOKEN;
 
 /// The flag that takes a key.
 const FLAG: &str = "--api-key";
 
 /// Overwrites the keys in the process's arguments and environment, and returns the original
-/// arguments. Must be called first in `main`, before any other thread starts.
+/// arguments. Must be called in `main` before any other thread starts.
 pub(crate) fn hide() -> Vec<OsString> {
     let args: Vec<OsString> = env::args_os().collect();
     let mut secrets: Vec<OsString> = keys_in(&args);
-    let names = credentials::variables().chain([RPC_TOKEN]);
+    // Without a home directory, there is no configuration.
+    let config = Home::from_env().map(|home| Settings::load_quietly(&home));
+    let providers = Providers::of(&config.unwrap_or_default());
+    let names = providers.key_variables().chain([RPC_TOKEN]);
     let variables: Vec<(&str, OsString)> = names
         .filter_map(|name| Some((name, env::var_os(name)?)))
         .collect();

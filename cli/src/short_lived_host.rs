@@ -7,7 +7,7 @@ use zot_host::{
     Host, HostConfig,
     extension::{Builtins, Launch},
     home::Home,
-    provider::credentials,
+    provider::Providers,
     settings::Settings,
     tool,
 };
@@ -33,10 +33,13 @@ pub(crate) fn config(cwd: &Path, home: &Home, launches: &[Launch]) -> HostConfig
     config.builtins = Builtins {
         commands: BUILTIN_COMMANDS.map(|(name, _)| name.to_owned()).to_vec(),
         tools: tool::NAMES.map(str::to_owned).to_vec(),
+        ..Default::default()
     };
-    config.secrets = credentials::variables().map(str::to_owned).collect();
     // Ignore configuration errors; other code reports them.
-    config.settings = Settings::load_quietly(home).extensions;
+    let user = Settings::load_quietly(home);
+    let secrets = Providers::of(&user);
+    config.secrets = secrets.key_variables().map(str::to_owned).collect();
+    config.settings = user.extensions;
     let hello = launches.iter().map(|launch| {
         let ms = launch.manifest.timeouts.and_then(|it| it.hello_ms);
         ms.map_or(limits::HELLO, |ms| Duration::from_millis(ms.into()))

@@ -5,7 +5,12 @@
 mod answer;
 mod compaction;
 mod events;
+mod images;
+mod model_call;
+pub(crate) mod prefix;
 mod state;
+mod steering;
+mod surroundings;
 mod system_prompt;
 mod tool_calls;
 mod turn;
@@ -13,7 +18,7 @@ mod turn;
 use std::sync::Arc;
 
 use tokio::sync::Mutex;
-use zot_protocol::{BeforeAgentStart, Intercept, NoteLevel, Object, rpc};
+use zot_protocol::{NoteLevel, Object, rpc};
 
 use crate::{
     Host, RuntimeConfig, clock,
@@ -21,12 +26,15 @@ use crate::{
     message::{Message, Role},
     provider::{Deltas, ProviderError, Request, Tokens, ToolSpec},
     session::{SessionError, Written},
-    tool::{self, Toolbox},
+    tool::Toolbox,
 };
 
+use compaction::Extent;
 pub use events::EventStream;
 pub(crate) use events::Events;
 pub(crate) use state::State;
+pub use steering::SteerError;
+use steering::Steering;
 pub use turn::Prompt;
 
 /// Which tools, including extension tools, are offered to the model.
@@ -60,9 +68,27 @@ pub(crate) struct Agent {
     /// Context files from the project and the user, such as `AGENTS.md`.
     pub(crate) context: Vec<ContextFile>,
     pub(crate) state: Mutex<State>,
+    steering: Steering,
 }
 
 impl Agent {
+    pub(crate) fn new(
+        host: Host,
+        toolbox: Toolbox,
+        config: RuntimeConfig,
+        context: Vec<ContextFile>,
+        state: State,
+    ) -> Self {
+        Self {
+            host,
+            toolbox,
+            config,
+            context,
+            state: Mutex::new(state),
+            steering: Steering::default(),
+        }
+    }
+
     /// Waits until the session file is on disk, without blocking the runtime.
     async fn sync(&self) {
         let flushed = self.state.lock().await.session.flush();
@@ -89,33 +115,44 @@ impl Agent {
     /// Sends the transcript to the model.
     async fn stream(&self) -> Deltas {
         let state = self.state.lock().await;
-        let request = self.request(&state, Arc::clone(&state.transcript));
+        let request = Self::request(&state, Arc::clone(&state.transcript));
         state.provider.stream(request)
     }
 
     /// Asks the model a question that is not added to the transcript.
-    async fn stream_with_question(&self, text: &str) -> Result<Deltas, String> {
-        self.prepare_system_prompt().await?;
+    async fn stream_with_question(
+        &self,
+        text: &str,
+        extent: Extent,
+        may_call: bool,
+    ) -> Result<Deltas, String> {
+        self.prepare_prefix().await?;
         let state = self.state.lock().await;
         if state.transcript.is_empty() {
             return Err("there is nothing to compact".to_owned());
         }
-        let mut messages = state.transcript.to_vec();
-        messages.push(Message::of_text(Role::User, text, clock::now()));
-        let mut request = self.request(&state, Arc::new(messages));
-        // Offer no tools: the model must answer the question, not continue its work.
-        request.tools = Arc::default();
+        let mut messages = match extent {
+            Extent::Whole => state.transcript.to_vec(),
+            Extent::Shortened => compaction::shortened(&state.transcript, state.safe_bytes()),
+        };
+        messages.push(Arc::new(Message::of_text(Role::User, text, clock::now())));
+        let mut request = Self::request(&state, Arc::new(messages));
+        request.may_call = may_call;
+        request.output_schema = None;
         Ok(state.provider.stream(request))
     }
 
-    fn request(&self, state: &State, messages: Arc<Vec<Message>>) -> Request {
+    fn request(state: &State, messages: Arc<Vec<Arc<Message>>>) -> Request {
+        let prefix = state.prefix.as_ref();
         Request {
             model: state.model.id.clone(),
-            system: state.system.clone().unwrap_or_default(),
+            system: prefix.map_or_else(|| "".into(), |it| Arc::clone(&it.system)),
             messages,
-            tools: Arc::new(self.offered()),
+            tools: prefix.map_or_else(|| [].into(), |it| Arc::clone(&it.tools)),
+            may_call: true,
             reasoning: state.reasoning,
-            max_output: u32::try_from(state.model.max_output).ok(),
+            max_output: None,
+            output_schema: state.output_schema.clone(),
         }
     }
 
@@ -128,6 +165,7 @@ impl Agent {
             schema: with_type(&entry.tool.frame.schema),
         });
         let mut tools = self.toolbox.specs();
+        tools.retain(|tool| self.is_builtin(&tool.name));
         tools.extend(extensions);
         tools.retain(|tool| self.config.tools.has(&tool.name));
         tools
@@ -140,34 +178,11 @@ impl Agent {
         };
         let registry = self.host.registry();
         for name in names {
-            if !tool::NAMES.contains(&&**name) && registry.tool(name).is_none() {
+            if !self.is_builtin(name) && registry.tool(name).is_none() {
                 let message = format!("there is no tool `{}`", name.escape_debug());
                 self.config.hooks.notice(NoteLevel::Warn, &message);
             }
         }
-    }
-
-    /// Builds the system prompt if there is none, and passes it to the interceptors. This happens
-    /// once per session, and again whenever something in the prompt changes.
-    async fn prepare_system_prompt(&self) -> Result<(), String> {
-        let (provider, model) = {
-            let state = self.state.lock().await;
-            if state.system.is_some() {
-                return Ok(());
-            }
-            (state.provider.name().to_owned(), state.model.id.clone())
-        };
-        let skills = self.toolbox.skills();
-        let today = &clock::now()[..10];
-        let prompt = system_prompt::system_prompt(&self.config, &self.context, skills, today);
-        let asked = BeforeAgentStart::new(prompt, provider, model);
-        let system = match self.host.intercept(asked.into()).await.result {
-            Ok(Intercept::BeforeAgentStart(start)) => start.system_prompt,
-            Ok(_) => unreachable!("a chain does not change the type of its event"),
-            Err(block) => return Err(block.reason),
-        };
-        self.state.lock().await.system = Some(system);
-        Ok(())
     }
 
     /// Adds the tokens of an answer to the total and returns the usage event.

@@ -1,5 +1,5 @@
-//! Finds the context files for the system prompt: `AGENTS.md` in the project, and `SYSTEM.md` in
-//! `$ZOT_HOME`.
+//! Finds the context files for the system prompt: `AGENTS.md` or `CLAUDE.md` in the project, and
+//! `SYSTEM.md` in `$ZOT_HOME`.
 
 use std::{
     io,
@@ -18,6 +18,17 @@ pub struct ContextFile {
     pub path: PathBuf,
     /// Its text, which is never blank.
     pub text: String,
+    /// The purpose of the file.
+    pub kind: ContextKind,
+}
+
+/// The purpose of a context file.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum ContextKind {
+    /// `SYSTEM.md`, which replaces the built-in prompt.
+    System,
+    /// Instructions for the project.
+    Project,
 }
 
 /// The files whose text goes into the system prompt.
@@ -30,9 +41,12 @@ pub struct ContextFiles {
     pub warnings: Vec<String>,
 }
 
+/// The files with instructions for a project. Only the first that exists in a folder is read.
+const PROJECT_FILES: [&str; 2] = ["AGENTS.md", "CLAUDE.md"];
+
 /// Finds `$ZOT_HOME/SYSTEM.md`, then each `AGENTS.md` from the root of the repository down to
-/// `cwd`. Outside a repository, it reads only the `AGENTS.md` in `cwd`, since the folders above may
-/// belong to someone else.
+/// `cwd`, or `CLAUDE.md` in folders without one. Outside a repository, it reads only the file in
+/// `cwd`, since the folders above may belong to someone else.
 ///
 /// The project's files come from its repository, which may be untrusted. Symlinks that lead out of
 /// the repository are not followed: one could lead to a private key, which would then be sent to
@@ -40,7 +54,7 @@ pub struct ContextFiles {
 pub fn find(cwd: &Path, home: &Home) -> ContextFiles {
     let mut context = ContextFiles::default();
     let system = home.path().join("SYSTEM.md");
-    context.add(None, &system, &system);
+    context.add(ContextKind::System, None, &system, &system);
     let root = repository(cwd).unwrap_or(cwd);
     let mut folders: Vec<&Path> = cwd
         .ancestors()
@@ -48,9 +62,13 @@ pub fn find(cwd: &Path, home: &Home) -> ContextFiles {
         .collect();
     folders.reverse();
     for folder in folders {
-        let path = folder.join("AGENTS.md");
-        let rest = path.strip_prefix(root).unwrap_or(&path);
-        context.add(Some(root), rest, &path);
+        for name in PROJECT_FILES {
+            let path = folder.join(name);
+            let rest = path.strip_prefix(root).unwrap_or(&path);
+            if context.add(ContextKind::Project, Some(root), rest, &path) {
+                break;
+            }
+        }
     }
     context
 }
@@ -63,14 +81,15 @@ pub fn repository(cwd: &Path) -> Option<&Path> {
 }
 
 impl ContextFiles {
-    fn add(&mut self, root: Option<&Path>, rest: &Path, path: &Path) {
+    /// Adds a file. Returns whether it exists.
+    fn add(&mut self, kind: ContextKind, root: Option<&Path>, rest: &Path, path: &Path) -> bool {
         let beginning = match untrusted::read(root, rest, MAX_BYTES) {
             Ok(beginning) => beginning,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => return,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return false,
             Err(error) => {
                 let warning = format!("ignored `{}`: {error}", path.display());
                 self.warnings.push(warning);
-                return;
+                return true;
             }
         };
         let mut text = String::from_utf8_lossy(&beginning.bytes).into_owned();
@@ -86,7 +105,9 @@ impl ContextFiles {
             self.files.push(ContextFile {
                 path: path.to_owned(),
                 text,
+                kind,
             });
         }
+        true
     }
 }

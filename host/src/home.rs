@@ -124,8 +124,8 @@ impl Home {
     }
 
     /// The data directory of the extension `name`. It survives updates and removal. An extension
-    /// with the same name from another origin gets its own directory, see
-    /// [`DataOwner`](crate::extension::DataOwner).
+    /// with the same name from another source gets its own directory (see
+    /// [`DataOwner`](crate::extension::DataOwner)).
     pub fn data_dir(&self, name: &str) -> PathBuf {
         self.path.join("extension-data").join(name)
     }

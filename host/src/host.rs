@@ -19,11 +19,13 @@ use parking_lot::Mutex;
 use tokio::sync::watch;
 use zot_process::{Spawner, Support};
 use zot_protocol::{
-    Action, CallTool, CommandResponse, Event, ExtensionConfig, FromHost, HelloAck, Intercept,
-    InterceptName, PanelClose, PanelKey, PanelResize, SessionStart, Tagged, limits::Limits,
+    Action, ApprovalRule, CallTool, CommandResponse, Event, ExtensionConfig, FromHost, HelloAck,
+    Intercept, InterceptName, PanelClose, PanelKey, PanelResize, SessionStart, Tagged,
+    limits::Limits,
 };
 
 use crate::{
+    approval::Approvals,
     extension::{
         Builtins, Registry, RequestError, Shadowed,
         chain::{self, ChainOutcome, Interceptor},
@@ -53,6 +55,9 @@ pub struct HostConfig {
     pub ack: HelloAck,
     /// The callbacks into the embedding program.
     pub hooks: Arc<dyn Hooks>,
+    /// Decides which calls need confirmation. Default: [`Hooks::confirm`] is asked about every
+    /// call.
+    pub approvals: Arc<Approvals>,
     /// Sees every line in both directions.
     pub tap: Option<Arc<dyn Tap>>,
     /// Names that extensions cannot register.
@@ -80,6 +85,7 @@ impl HostConfig {
             limits: Limits::default(),
             ack,
             hooks: Arc::new(NoHooks),
+            approvals: Arc::default(),
             tap: None,
             builtins: Builtins::default(),
             secrets: Vec::new(),
@@ -92,7 +98,7 @@ impl HostConfig {
 }
 
 /// An error from a request to the host.
-#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[derive(Debug, Clone, PartialEq, thiserror::Error)]
 #[non_exhaustive]
 pub enum HostError {
     /// No extension provides this command.
@@ -115,6 +121,22 @@ pub enum HostError {
     /// The user declined the call.
     #[error("the user declined this call to `{0}`")]
     Declined(String),
+    /// The user's configuration does not allow the call.
+    #[error("`{tool}` is not allowed: `approvals` in the user's config.json has the rule {rule}")]
+    Forbidden {
+        /// The tool.
+        tool: String,
+        /// The rule.
+        rule: Box<ApprovalRule>,
+    },
+    /// The call needs confirmation, and there is nobody to ask.
+    #[error("{}", unconfirmed(tool, rule.as_deref()))]
+    Unconfirmed {
+        /// The tool.
+        tool: String,
+        /// The rule that requires confirmation.
+        rule: Option<Box<ApprovalRule>>,
+    },
     /// The extension did not answer, or its answer is invalid.
     #[error("{extension}: {error}")]
     Extension {
@@ -124,6 +146,13 @@ pub enum HostError {
         #[source]
         error: RequestError,
     },
+}
+
+fn unconfirmed(tool: &str, rule: Option<&ApprovalRule>) -> String {
+    let rule = rule.map_or(String::new(), |rule| format!(" because of the rule {rule}"));
+    format!(
+        "`{tool}` needs the user's confirmation{rule}, but only interactive mode can ask\nhint: the user can add an `allow` rule to `approvals` in config.json, or pass --yolo"
+    )
 }
 
 impl HostError {
@@ -143,8 +172,8 @@ struct HostInner {
     /// Every extension in load order, including those that are starting or stopping.
     slots: Mutex<Arc<Vec<Slot>>>,
     registry: watch::Sender<Arc<Registry>>,
-    /// The extensions that requests go to; `None` during a reload, when requests wait. Only changed
-    /// under the registry's lock, so that the two always agree.
+    /// The extensions that receive requests; `None` during a reload, when requests wait. Only
+    /// changed under the registry's lock, so that the two always agree.
     active: watch::Sender<Option<Arc<Vec<Slot>>>>,
     reloading: tokio::sync::Mutex<()>,
     /// Whether `slots` contains every extension that was found: false before the first load, and
@@ -329,7 +358,7 @@ impl Host {
         started.collect()
     }
 
-    /// Waits until no reload is running, then returns the extensions that requests go to.
+    /// Waits until no reload is running, then returns the extensions that receive requests.
     async fn members(&self) -> Arc<Vec<Slot>> {
         let active = self.0.active.borrow().clone();
         if let Some(slots) = active {

@@ -48,7 +48,7 @@
 //!
 //! [`discover`](extension::discover::discover) finds extensions and decides which of them start.
 //! [`Host::load`] starts those in parallel and waits for the slowest one, but no longer than
-//! [`Limits::startup`](zot_protocol::limits::Limits); an extension that is slower joins later.
+//! [`Limits::startup`](zot_protocol::limits::Limits); slower extensions join later.
 //! Calling it again reloads: it stops all extensions, then starts the new ones, and requests wait
 //! in the meantime. [`Host::reload`] runs discovery in between. [`Host::shutdown`] stops all
 //! extensions in parallel, together with every process they started, including daemons. A process
@@ -75,8 +75,8 @@
 //!
 //! # Callbacks
 //!
-//! Notes, panels, prompts and tool calls from extensions go to the program's [`Hooks`]. Changes to
-//! commands and tools are published by [`Host::changes`]. An optional
+//! Notes, panels, prompts and tool calls from extensions are passed to the program's [`Hooks`].
+//! [`Host::changes`] publishes changes to commands and tools. An optional
 //! [`Tap`](extension::connection::Tap) sees every line in both directions.
 //!
 //! # Permissions
@@ -102,6 +102,7 @@
 
 #[cfg(feature = "agent")]
 mod agent;
+pub mod approval;
 #[cfg(feature = "agent")]
 pub mod clock;
 #[cfg(feature = "agent")]
@@ -123,10 +124,12 @@ pub mod settings;
 #[cfg(feature = "agent")]
 pub mod tool;
 pub mod untrusted;
+#[cfg(feature = "agent")]
+pub mod walk;
 
 #[cfg(feature = "agent")]
-pub use agent::{EventStream, Prompt, ToolSelection};
-pub use hooks::{Confirmed, Hooks, NoHooks};
+pub use agent::{EventStream, Prompt, SteerError, ToolSelection};
+pub use hooks::{ApprovalRequest, Confirmed, Hooks, NoHooks, Preview};
 pub use host::{Host, HostConfig, HostError, ToolOutcome};
 #[cfg(feature = "agent")]
 pub use runtime::{Context, Runtime, RuntimeConfig, RuntimeError, SetModelError, Unavailable};

@@ -1,5 +1,5 @@
-//! The messages of a transcript, in full, as the model receives them with every turn and as
-//! sessions store them.
+//! The messages of a transcript, as sessions store them and as the model receives them in every
+//! turn.
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -37,6 +37,11 @@ pub enum Block {
         /// The text.
         text: String,
     },
+    /// A remark for the model from zot, which the user did not write and does not see.
+    Remark {
+        /// The text.
+        text: String,
+    },
     /// An image.
     Image {
         /// The media type, such as `image/png`.
@@ -44,11 +49,14 @@ pub enum Block {
         /// The image as base64.
         data: String,
     },
-    /// The model's reasoning, for providers that require it to be sent back.
+    /// The model's reasoning, for providers that require it to be sent back. Blocks are sent back
+    /// unchanged.
     Thinking {
-        /// The text.
+        /// The text; empty if the reasoning is redacted.
         text: String,
-        /// The provider's signature. Without it the provider does not accept the block.
+        /// The provider's signature or other data, after the model's name. Without it the provider
+        /// does not accept the block. A block without text can be data about the block that
+        /// follows.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         signature: Option<String>,
     },
@@ -87,6 +95,67 @@ impl Message {
         }
     }
 
+    /// Reports whether it contains reasoning.
+    pub(crate) fn has_thinking(&self) -> bool {
+        self.content.iter().any(is_thinking)
+    }
+
+    /// Drops the reasoning.
+    pub(crate) fn drop_thinking(&mut self) {
+        self.content.retain(|block| !is_thinking(block));
+    }
+
+    /// Reports whether it contains an image.
+    pub(crate) fn has_images(&self) -> bool {
+        self.content.iter().any(|block| match block {
+            Block::Image { .. } => true,
+            Block::ToolResult { content, .. } => content.iter().any(is_image),
+            _ => false,
+        })
+    }
+
+    /// Replaces the images with remarks. Returns how many there were.
+    pub(crate) fn remove_images(&mut self) -> usize {
+        const REMOVED: &str = "(an image that the provider could not use)";
+        let mut removed = 0;
+        for block in &mut self.content {
+            match block {
+                Block::Image { .. } => {
+                    removed += 1;
+                    *block = Block::Remark {
+                        text: REMOVED.to_owned(),
+                    };
+                }
+                Block::ToolResult { content, .. } => {
+                    for content in content.iter_mut().filter(|it| is_image(it)) {
+                        removed += 1;
+                        *content = Content::text(REMOVED);
+                    }
+                }
+                _ => {}
+            }
+        }
+        removed
+    }
+
+    /// Keeps only the beginning of the text in tool results.
+    pub(crate) fn shorten_results(&mut self, most_bytes: usize) {
+        for block in &mut self.content {
+            let Block::ToolResult { content, .. } = block else {
+                continue;
+            };
+            for content in content {
+                if let Content::Text(text) = content
+                    && text.text.len() > most_bytes
+                {
+                    let end = text.text.floor_char_boundary(most_bytes);
+                    text.text.truncate(end);
+                    text.text.push_str("\n[… the rest is omitted]");
+                }
+            }
+        }
+    }
+
     /// Returns roughly how many bytes the model has to read.
     pub(crate) fn bytes(&self) -> usize {
         self.content.iter().map(Block::bytes).sum()
@@ -102,6 +171,14 @@ pub(crate) fn text_of(blocks: &[Block]) -> String {
     texts.collect()
 }
 
+fn is_thinking(block: &Block) -> bool {
+    matches!(block, Block::Thinking { .. })
+}
+
+fn is_image(content: &Content) -> bool {
+    matches!(content, Content::Image(_))
+}
+
 /// A rough size for any image: about 1500 tokens at four bytes each.
 const IMAGE_BYTES: usize = 6_000;
 
@@ -113,7 +190,7 @@ impl Block {
             _ => 0,
         };
         match self {
-            Self::Text { text } | Self::Thinking { text, .. } => text.len(),
+            Self::Text { text } | Self::Remark { text } | Self::Thinking { text, .. } => text.len(),
             Self::Image { .. } => IMAGE_BYTES,
             Self::ToolCall { args, .. } => args
                 .iter()
@@ -159,7 +236,7 @@ pub fn shown(blocks: &[Block]) -> Vec<rpc::Block> {
                 Block::Image { mime_type, data } => {
                     rpc::ImageBlock::new(mime_type, decoded_bytes(data)).into()
                 }
-                Block::Thinking { .. } => return None,
+                Block::Thinking { .. } | Block::Remark { .. } => return None,
                 Block::ToolCall { id, name, args } => {
                     rpc::ToolCallBlock::new(id.clone(), name, args.clone()).into()
                 }

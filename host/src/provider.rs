@@ -5,14 +5,18 @@
 //! truncated answers.
 
 pub mod anthropic;
+mod buffer;
 pub mod catalogue;
-mod check;
 pub mod credentials;
 pub mod demo;
+mod encoded;
 mod exchange;
 mod http;
 mod key;
+mod learned;
+mod listing;
 pub mod openai;
+mod registry;
 mod resolve;
 mod retry;
 mod sse;
@@ -20,19 +24,20 @@ mod surrogates;
 
 pub use anthropic::Anthropic;
 pub use catalogue::{Catalogue, Model};
-pub use check::check_key;
 pub use credentials::Credentials;
 pub use demo::Demo;
 pub use http::{Endpoint, UrlError};
 pub use key::{ApiKey, KeyError};
-pub use openai::OpenAi;
-pub use resolve::{ResolveError, Resolved, Wanted, base_url, resolve};
+pub use listing::{Listed, list_models};
+pub use openai::{OpenAi, Responses};
+pub use registry::{ProviderSpec, Providers};
+pub use resolve::{ResolveError, Resolved, Wanted, resolve};
 pub use retry::Retry;
 
 use std::{sync::Arc, time::Duration};
 
-use futures_util::stream::BoxStream;
-use serde::Deserialize;
+use futures_util::{future::BoxFuture, stream::BoxStream};
+use serde::{Deserialize, Serialize};
 use zot_protocol::{Object, Reasoning, StopReason, ToolId};
 
 use crate::message::Message;
@@ -43,19 +48,25 @@ pub struct Request {
     /// The model's id.
     pub model: String,
     /// The system prompt.
-    pub system: String,
-    /// The transcript.
-    pub messages: Arc<Vec<Message>>,
+    pub system: Arc<str>,
+    /// The transcript. A provider serialises each message only once, and recognises it by its
+    /// pointer.
+    pub messages: Arc<Vec<Arc<Message>>>,
     /// The tools that the model may call.
-    pub tools: Arc<Vec<ToolSpec>>,
+    pub tools: Arc<[ToolSpec]>,
+    /// Whether the model may call them now.
+    pub may_call: bool,
     /// The reasoning effort; `None` for the model's default.
     pub reasoning: Option<Reasoning>,
     /// The maximum number of output tokens; `None` for the model's limit.
     pub max_output: Option<u32>,
+    /// The JSON Schema of the final answer; `None` for text. A provider without structured output
+    /// ignores it, so the answer must be checked.
+    pub output_schema: Option<Arc<Object>>,
 }
 
 /// A tool definition for the model.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct ToolSpec {
     /// The name.
     pub name: String,
@@ -72,9 +83,11 @@ pub enum Delta {
     Text(String),
     /// Reasoning.
     Thinking(String),
-    /// The signature of the reasoning so far, which also ends that block: later reasoning is a new
-    /// block. Store it and send it back unchanged.
-    ThinkingSignature(String),
+    /// The end of a block of reasoning: later reasoning is a new block. The signature is what the
+    /// provider needs to recognise the block. Store it, and send it back unchanged and in the same
+    /// place. Without reasoning before it, it is a separate block: redacted reasoning, or the
+    /// provider's data about the block that follows.
+    ThinkingEnd(Option<String>),
     /// A tool call begins.
     ToolStart {
         /// The model's id for this call.
@@ -115,6 +128,19 @@ pub struct Tokens {
     pub cache_write: u64,
 }
 
+impl std::ops::Add for Tokens {
+    type Output = Self;
+
+    fn add(self, other: Self) -> Self {
+        Self {
+            input: self.input + other.input,
+            output: self.output + other.output,
+            cache_read: self.cache_read + other.cache_read,
+            cache_write: self.cache_write + other.cache_write,
+        }
+    }
+}
+
 /// An error from a provider. Messages never contain an API key.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -136,8 +162,26 @@ pub enum ProviderError {
         status: u16,
         /// The provider's message.
         message: String,
+        /// Whether a retry may help.
+        is_transient: bool,
         /// The provider's `Retry-After`.
         retry_after: Option<Duration>,
+    },
+    /// The conversation does not fit into the model's context window.
+    #[error("{provider}: {message}\nhint: run `/compact`, or start again with `/clear`")]
+    TooLong {
+        /// The provider.
+        provider: String,
+        /// The provider's message.
+        message: String,
+    },
+    /// The provider cannot use an image in the conversation.
+    #[error("{provider}: {message}")]
+    Image {
+        /// The provider.
+        provider: String,
+        /// The provider's message.
+        message: String,
     },
     /// The provider cannot be reached, or the connection broke.
     #[error("cannot reach {provider}: {message}")]
@@ -146,6 +190,8 @@ pub enum ProviderError {
         provider: String,
         /// The cause.
         message: String,
+        /// Whether a retry may help.
+        is_transient: bool,
     },
     /// The answer ended early.
     #[error("{provider} ended its answer early")]
@@ -168,8 +214,67 @@ pub enum ProviderError {
         provider: String,
         /// The provider's message.
         message: String,
+        /// Whether a retry may help.
+        is_transient: bool,
     },
 }
+
+impl ProviderError {
+    /// Reports whether the same request may succeed later.
+    pub fn is_transient(&self) -> bool {
+        match self {
+            Self::CutOff { .. } => true,
+            Self::Status { is_transient, .. }
+            | Self::Network { is_transient, .. }
+            | Self::Failed { is_transient, .. } => *is_transient,
+            _ => false,
+        }
+    }
+
+    /// Describes the error without the provider's message.
+    pub fn summary(&self) -> String {
+        match self {
+            Self::Unauthorized { provider, .. } => format!("{provider} rejected the API key"),
+            Self::Status {
+                provider, status, ..
+            } => format!("{provider} returned HTTP {status}"),
+            Self::TooLong { provider, .. } => {
+                format!("the conversation is too long for the {provider} model")
+            }
+            Self::Image { provider, .. } => format!("{provider} cannot use an image"),
+            // These words are those of the HTTP client.
+            Self::Network {
+                provider, message, ..
+            } => {
+                let (why, _) = message.split_once("\nhint:").unwrap_or((message, ""));
+                format!("cannot reach {provider}: {why}")
+            }
+            Self::CutOff { provider } => format!("{provider} ended its answer early"),
+            Self::Malformed { provider, .. } => format!("invalid response from {provider}"),
+            Self::Failed { provider, .. } => format!("{provider} reported an error"),
+        }
+    }
+
+    /// Returns how often to retry at most; `None` for no limit besides the time. A host name that does
+    /// not exist is probably a mistake.
+    pub fn max_retries(&self) -> Option<u32> {
+        match self {
+            Self::Network { message, .. } if message.contains(NO_SUCH_HOST) => Some(3),
+            _ => None,
+        }
+    }
+
+    /// Returns the delay that the provider asks for.
+    pub fn retry_after(&self) -> Option<Duration> {
+        match self {
+            Self::Status { retry_after, .. } => *retry_after,
+            _ => None,
+        }
+    }
+}
+
+/// What the system's resolver says about a host name that it cannot resolve.
+const NO_SUCH_HOST: &str = "failed to lookup address";
 
 fn retry_note(retry_after: Option<Duration>) -> String {
     let seconds = retry_after.filter(|time| time.as_secs() > 0);
@@ -178,7 +283,7 @@ fn retry_note(retry_after: Option<Duration>) -> String {
     })
 }
 
-/// A streamed answer. Dropping it ends the request.
+/// A streamed answer. Dropping it cancels the request.
 pub type Deltas = BoxStream<'static, Result<Delta, ProviderError>>;
 
 /// A model provider.
@@ -186,6 +291,19 @@ pub trait Provider: Send + Sync {
     /// The provider's name: `anthropic`, `openai`, `demo` …
     fn name(&self) -> &str;
 
+    /// Identifies the server, for data that only this server understands.
+    fn server(&self) -> String {
+        self.name().to_owned()
+    }
+
     /// Streams the answer to a request. Sends nothing until the stream is polled.
     fn stream(&self, request: Request) -> Deltas;
+
+    /// Prepares for the first request, in the background.
+    fn warm_up(&self) {}
+
+    /// Requests the server's list of models; empty if there is no server.
+    fn models(&self) -> BoxFuture<'_, Result<Vec<Listed>, ProviderError>> {
+        Box::pin(std::future::ready(Ok(Vec::new())))
+    }
 }

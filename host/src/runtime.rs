@@ -39,10 +39,10 @@ use zot_protocol::{EndReason, NoteLevel, SessionEnd};
 
 use crate::{
     Host,
-    agent::{Agent, EventStream, Events, Prompt, State},
-    context_files,
+    agent::{Agent, EventStream, Events, Prompt, State, SteerError},
+    context_files::{self, ContextFiles},
     extension::{Launch, discover::TrustProject},
-    provider::Resolved,
+    provider::{Listed, Resolved},
     session::{Opened, SessionError, Sessions},
 };
 
@@ -60,7 +60,9 @@ struct Inner {
     /// Which of the project's extensions may start.
     trust: parking_lot::Mutex<TrustProject>,
     activity: watch::Sender<Activity>,
-    /// Whether the extensions have started or used up their startup time.
+    /// The models that the provider's server lists, with the provider's name.
+    live: Mutex<Option<(String, Vec<Listed>)>>,
+    /// Whether each extension is ready or has failed, or the startup limit has passed.
     loaded: watch::Sender<bool>,
 }
 
@@ -104,31 +106,37 @@ impl Runtime {
         let Resolved { provider, model } = config.take_model();
         let sessions = Sessions::of(&config.home, &config.cwd);
         let opened = sessions.begin(&config.session, provider.name(), &model.id)?;
+        provider.warm_up();
         let toolbox = build::toolbox(&config, opened.session.id())?;
         let host = Host::new(build::host(&config, provider.name(), &model.id))?;
         for notice in &opened.notices {
             config.hooks.notice(NoteLevel::Warn, &notice.to_string());
         }
+        build::remark(&config, &model, config.reasoning);
+        if let Some(remark) = opened.remark_on_model(provider.name(), &model.id) {
+            config.hooks.notice(NoteLevel::Info, &remark);
+        }
         let state = State::new(provider.into(), model, config.reasoning, opened);
         let context = if config.context_files {
-            context_files::find(&config.cwd, &config.home).files
+            let ContextFiles {
+                files, warnings, ..
+            } = context_files::find(&config.cwd, &config.home);
+            for warning in &warnings {
+                config.hooks.notice(NoteLevel::Warn, warning);
+            }
+            files
         } else {
             Vec::new()
         };
         let trust = parking_lot::Mutex::new(config.trust.clone());
-        let agent = Arc::new(Agent {
-            host,
-            toolbox,
-            config,
-            context,
-            state: Mutex::new(state),
-        });
+        let agent = Arc::new(Agent::new(host, toolbox, config, context, state));
         agent.host.attach(&agent);
         let runtime = Self(Arc::new(Inner {
             agent,
             trust,
             sessions,
             activity: watch::Sender::new(Activity::Idle),
+            live: Mutex::default(),
             loaded: watch::Sender::new(false),
         }));
         runtime.load();
@@ -183,6 +191,13 @@ impl Runtime {
         self.begin(move |agent, events, cancel| async move {
             agent.prompt(prompt, &events, &cancel).await;
         })
+    }
+
+    /// Delivers a message to the running prompt, before its next model call. If no further call
+    /// would follow, the prompt continues with this message. The event `user_message` reports the
+    /// delivery. If the prompt fails or is cancelled before that, the message is dropped.
+    pub fn steer(&self, prompt: Prompt) -> Result<(), SteerError> {
+        self.0.agent.steer(prompt)
     }
 
     /// Replaces the transcript with a summary.
@@ -255,7 +270,7 @@ impl Runtime {
         let _ = activity.wait_for(|it| !it.is_running()).await;
     }
 
-    /// Waits until the extensions have started or used up their startup time.
+    /// Waits until each extension is ready or has failed, or the startup limit has passed.
     pub async fn started(&self) {
         let mut loaded = self.0.loaded.subscribe();
         let _ = loaded.wait_for(|loaded| *loaded).await;
@@ -264,7 +279,7 @@ impl Runtime {
     /// Cancels the current operation and waits for it, sends `session_end` to the extensions, and
     /// stops them. Every later operation fails with [`Unavailable::Closed`].
     pub async fn close(&self) {
-        // Another operation may start between the end of one and our turn.
+        // Another operation may start after one ends and before this call closes the runtime.
         let close = |activity: &mut Activity| {
             let is_running = activity.is_running();
             if !is_running {
@@ -278,7 +293,7 @@ impl Runtime {
         }
         let end = SessionEnd::new(EndReason::Shutdown);
         self.0.agent.host.send_event(&end.into());
-        self.0.agent.host.shutdown().await;
+        tokio::join!(self.0.agent.host.shutdown(), self.0.agent.toolbox.close());
     }
 }
 

@@ -33,6 +33,7 @@
 //! | `compaction` | `message`: a [`Message`] | the transcript is replaced with this summary; earlier messages stay in the file |
 //! | `clear` | | the transcript is cleared; earlier messages stay in the file |
 //! | `model` | `provider`, `model`, `time` | the model changes |
+//! | `extension_call` | `call`: an [`ExtensionCall`] | an extension called a tool |
 //!
 //! Times are RFC 3339. Every line except the head ends with `n`, the number of messages up to it,
 //! so that listing sessions does not require reading the rest. A line with an unknown `type` or
@@ -52,7 +53,7 @@
 //!   results. These exist only in memory; the file records what happened.
 //! - A full disk is reported once ([`SessionError::Full`]). The lines wait in memory until a write
 //!   succeeds, and no partial line stays in the file.
-//! - Only messages are written, never credentials.
+//! - API keys are never written.
 //!
 //! All functions block for the duration of a small write. [`Session::sync`] blocks until the disk
 //! has synced.
@@ -65,20 +66,21 @@ mod list;
 mod lock;
 mod open;
 mod store;
-mod transcript;
+pub(crate) mod transcript;
 mod writer;
 
 use std::path::Path;
 
 pub use error::{Notice, SessionError};
 pub use export::export;
-pub use line::{ExtensionCall, Head, Parent};
+pub use line::{ExtensionCall, Head, Mark, Parent};
 pub use list::{Entry, Listed};
 pub use open::Opened;
 pub use store::{Choice, Sessions, messages};
 pub use writer::{Unsynced, Written};
 
 use crate::{
+    agent::prefix::{Prefix, Told},
     clock,
     message::{Message, Role},
 };
@@ -169,13 +171,33 @@ impl Session {
         self.write(|to| Out::Clear { n }.write(to))
     }
 
+    /// Records the start of every request from here on, and the state that it tells the model
+    /// about.
+    pub(crate) fn set_prefix(
+        &mut self,
+        prefix: &Prefix,
+        told: &Told,
+    ) -> Result<Written, SessionError> {
+        let n = self.messages;
+        self.write_quietly(|to| Out::Prefix { prefix, told, n }.write(to))
+    }
+
+    /// Records the state that a remark with the next message tells the model about.
+    pub(crate) fn set_told(&mut self, told: &Told) -> Result<Written, SessionError> {
+        let n = self.messages;
+        self.write_quietly(|to| Out::Told { told, n }.write(to))
+    }
+
     /// Records that an extension called a tool.
     pub fn extension_call(&mut self, call: &ExtensionCall) -> Result<Written, SessionError> {
         let n = self.messages;
-        match &mut self.writer {
-            Some(writer) => writer.append_quietly(|to| Out::ExtensionCall { call, n }.write(to)),
-            None => Ok(Written::Off),
-        }
+        self.write_quietly(|to| Out::ExtensionCall { call, n }.write(to))
+    }
+
+    /// Records something that the user saw but that is not part of a message.
+    pub(crate) fn mark(&mut self, mark: &Mark) -> Result<Written, SessionError> {
+        let n = self.messages;
+        self.write_quietly(|to| Out::Mark { mark, n }.write(to))
     }
 
     /// Records that the model changed.
@@ -211,6 +233,14 @@ impl Session {
         match &mut self.writer {
             Some(writer) => writer.flush_all(),
             None => Ok((Written::Off, Unsynced::default())),
+        }
+    }
+
+    /// Writes a line that is not important enough to create the file for.
+    fn write_quietly(&mut self, add: impl FnOnce(&mut Vec<u8>)) -> Result<Written, SessionError> {
+        match &mut self.writer {
+            Some(writer) => writer.append_quietly(add),
+            None => Ok(Written::Off),
         }
     }
 

@@ -1,6 +1,8 @@
 //! The user's configuration. Reading reports invalid fields; writing leaves the rest of the file
 //! unchanged.
 
+mod approvals;
+
 use std::{
     fs::{self, OpenOptions, TryLockError},
     io,
@@ -14,7 +16,7 @@ use std::{
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use zot_protocol::{
-    Config, Object, Trust,
+    ApprovalRule, Config, Object, Trust,
     validate::{self, Hint, Refusal},
 };
 
@@ -35,7 +37,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 #[non_exhaustive]
 pub struct Settings {
     /// The configuration. Invalid and missing fields have their defaults, except that `confirm` and
-    /// `jail` count as true if they are invalid or the file cannot be used.
+    /// `jail` count as true if they are invalid or the file cannot be used, and that an invalid rule
+    /// in `approvals` says `ask`.
     pub config: Config,
     /// The problems found.
     pub notices: Vec<SettingsNotice>,
@@ -61,6 +64,14 @@ pub enum SettingsNotice {
         /// The setting, and a known one with a similar name.
         hint: Hint,
     },
+    /// A rule in `approvals` is invalid, so it says `ask`.
+    #[error("{}: {pointer}: invalid rule, so zot asks before calls that it may apply to", path.display())]
+    Rule {
+        /// The file.
+        path: PathBuf,
+        /// The rule.
+        pointer: String,
+    },
     /// The file is not valid JSON, so nothing in it is used. It is kept for the user to fix.
     #[error(
         "{}: {refusal}: using the defaults, with tools jailed\nhint: fix or remove it; a copy is in `{}`",
@@ -84,7 +95,7 @@ pub enum SettingsNotice {
     },
 }
 
-/// Error returned by [`set_trust`].
+/// Error returned by [`set_trust`] and [`add_approval`].
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum SettingsError {
@@ -92,8 +103,12 @@ pub enum SettingsError {
     #[error("`{}` is locked by another process\nhint: try again", .0.display())]
     Busy(PathBuf),
     /// The file is not a valid configuration, and is left for the user to fix.
-    #[error("`{}` is damaged\nhint: fix or remove it", .0.display())]
+    #[error("`{}` is not a valid configuration file\nhint: fix or remove it", .0.display())]
     Damaged(PathBuf),
+    /// There is no position at which the rule takes effect without overriding one of the user's
+    /// other rules.
+    #[error("`approvals` in `{}` has a `deny` rule after an `ask` rule\nhint: add the rule by hand", .0.display())]
+    Conflict(PathBuf),
     /// The file cannot be read or written.
     #[error("cannot write `{}`: {source}", path.display())]
     Io {
@@ -131,6 +146,14 @@ impl Settings {
                 _ => {}
             }
         }
+        let (approvals, invalid_rules) = approvals::strict(&bytes);
+        config.approvals = approvals;
+        let invalid_rules = invalid_rules
+            .into_iter()
+            .map(|pointer| SettingsNotice::Rule {
+                path: path.clone(),
+                pointer,
+            });
         let invalid = refused.into_iter().map(|refusal| SettingsNotice::Field {
             path: path.clone(),
             refusal,
@@ -142,7 +165,7 @@ impl Settings {
         });
         Self {
             config,
-            notices: invalid.chain(unknown).collect(),
+            notices: invalid.chain(unknown).chain(invalid_rules).collect(),
         }
     }
 
@@ -152,7 +175,9 @@ impl Settings {
             .ok()
             .flatten()
             .unwrap_or_default();
-        validate::config(&bytes).0
+        let mut config = validate::config(&bytes).0;
+        config.approvals = approvals::strict(&bytes).0;
+        config
     }
 
     /// Reports whether the file exists but cannot be used.
@@ -160,7 +185,9 @@ impl Settings {
         let is_about_a_field = |notice: &SettingsNotice| {
             matches!(
                 notice,
-                SettingsNotice::Field { .. } | SettingsNotice::Unknown { .. }
+                SettingsNotice::Field { .. }
+                    | SettingsNotice::Unknown { .. }
+                    | SettingsNotice::Rule { .. }
             )
         };
         !self.notices.iter().all(is_about_a_field)
@@ -179,24 +206,56 @@ impl Settings {
 /// Stores the user's answer about the extension in `dir` in [`Config::trusted`]. Replaces the file
 /// atomically and keeps the rest of it byte for byte.
 pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsError> {
+    update(home, "trusted", |path, _, answers| {
+        let mut answers = match answers {
+            Some(Value::Object(answers)) => answers,
+            _ => Object::new(),
+        };
+        let trust = serde_json::to_value(trust);
+        let trust = trust.map_err(|_| SettingsError::Damaged(path.to_owned()))?;
+        answers.insert(dir.to_owned(), trust);
+        Ok(Some(Value::Object(answers)))
+    })
+}
+
+/// Adds a rule to [`Config::approvals`], at a position where it has the same effect as
+/// [`Approvals::grant`](crate::approval::Approvals::grant). Replaces the file atomically and keeps
+/// the rest of it byte for byte.
+pub fn add_approval(home: &Home, rule: &ApprovalRule) -> Result<(), SettingsError> {
+    update(home, "approvals", |path, bytes, rules| {
+        approvals::with(rule, bytes, rules, path)
+    })
+}
+
+/// Replaces the value of `key`. `change` receives the path, the file and the value, and returns the
+/// new value, or `None` to change nothing.
+fn update(
+    home: &Home,
+    key: &str,
+    change: impl FnOnce(&Path, &[u8], Option<Value>) -> Result<Option<Value>, SettingsError>,
+) -> Result<(), SettingsError> {
     let path = home.config();
     let failed = |source| SettingsError::Io {
         path: path.clone(),
         source,
     };
+    let damaged = || SettingsError::Damaged(path.clone());
     create_private_parent(&path).map_err(failed)?;
     let _lock = lock(&path)?;
     let before = read_own(&path, MAX_BYTES)
         .map_err(failed)?
         .unwrap_or_else(|| b"{}\n".to_vec());
-    // A new file would lose the user's settings, among them `confirm` and `jail`.
-    let after =
-        with_trust(&before, dir, trust).ok_or_else(|| SettingsError::Damaged(path.clone()))?;
+    // A new file would lose the user's settings, including `confirm` and `jail`.
+    check(&before).map_err(|_| damaged())?;
+    let value = strict(&before).and_then(|mut config| config.remove(key));
+    let Some(value) = change(&path, &before, value)? else {
+        return Ok(());
+    };
+    let after = with_value(&before, key, &value).ok_or_else(damaged)?;
     // Do not write anything that cannot be read back.
-    if validate::config(&after).0.trusted.get(dir) != Some(trust) {
-        return Err(failed(io::Error::other(
-            "cannot add the answer to the file",
-        )));
+    if strict(&after).as_ref().and_then(|config| config.get(key)) != Some(&value) {
+        let message = format!("cannot add `{key}` to the file");
+        return Err(failed(io::Error::other(message)));
     }
     // Keep the user's symlink and write to its target.
     let real = path.canonicalize().unwrap_or_else(|_| path.clone());
@@ -205,6 +264,15 @@ pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsEr
         new.set_permissions(fs::Permissions::from_mode(mode))
     })
     .map_err(failed)
+}
+
+/// Parses the file as a JSON object.
+fn strict(bytes: &[u8]) -> Option<Object> {
+    let body = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
+    match validate::strict_json(body) {
+        Ok(Value::Object(object)) => Some(object),
+        _ => None,
+    }
 }
 
 /// Returns the byte range of the value of `wanted` in the text of a JSON object.
@@ -231,21 +299,15 @@ fn next<'t, T: Deserialize<'t>>(text: &'t str, at: &mut usize) -> Option<T> {
     Some(value)
 }
 
-/// Returns the text with the answer added, or `None` if it is not a valid configuration.
-fn with_trust(bytes: &[u8], dir: &str, trust: &Trust) -> Option<Vec<u8>> {
-    check(bytes).ok()?;
+/// Returns the text with the value of a key replaced or added.
+fn with_value(bytes: &[u8], key: &str, value: &Value) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(bytes).ok()?;
     let body = text.strip_prefix('\u{feff}').unwrap_or(text);
     let before = text.len() - body.len();
-    let place = place_of("trusted", body).map(|place| place.start + before..place.end + before);
-    let mut answers: Object = place
-        .clone()
-        .and_then(|place| serde_json::from_str(&text[place]).ok())
-        .unwrap_or_default();
-    answers.insert(dir.to_owned(), serde_json::to_value(trust).ok()?);
+    let place = place_of(key, body).map(|place| place.start + before..place.end + before);
 
     let indent = indent_of(body);
-    let pretty = serde_json::to_string_pretty(&Value::Object(answers)).ok()?;
+    let pretty = serde_json::to_string_pretty(value).ok()?;
     let pretty = reindented(&pretty, indent);
     let (start, end, new) = match place {
         Some(place) => (place.start, place.end, pretty),
@@ -258,7 +320,7 @@ fn with_trust(bytes: &[u8], dir: &str, trust: &Trust) -> Option<Vec<u8>> {
             } else {
                 "\n"
             };
-            let new = format!("{comma}\n{indent}\"trusted\": {pretty}{newline}");
+            let new = format!("{comma}\n{indent}\"{key}\": {pretty}{newline}");
             (last.len(), last.len(), new)
         }
     };
@@ -302,7 +364,7 @@ fn check(bytes: &[u8]) -> Result<(), Refusal> {
         .map_or(Ok(()), Err)
 }
 
-/// Locks a file beside `path`, since `path` itself is replaced.
+/// Locks a file next to `path`, since `path` itself is replaced.
 fn lock(path: &Path) -> Result<Locked, SettingsError> {
     let beside = with_suffix(path, ".lock");
     let failed = |source| SettingsError::Io {

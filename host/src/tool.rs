@@ -1,4 +1,5 @@
-//! The built-in tools: `read`, `write`, `edit`, `bash`, `skill`.
+//! The built-in tools: `read`, `write`, `edit`, `bash`, `skill`, `grep`, `find`,
+//! `background`.
 //!
 //! A [`Toolbox`] offers them to a model and runs them. Events, interception and confirmation of a
 //! call are the agent's job.
@@ -36,10 +37,15 @@
 //! writing to it replaces the link and leaves the file outside unchanged.
 
 mod args;
+mod background;
 mod bash;
 mod edit;
+mod find;
+mod grep;
+mod preview;
 mod read;
 pub(crate) mod scratch;
+mod search;
 mod skill;
 pub(crate) mod workspace;
 mod write;
@@ -59,20 +65,32 @@ use serde_json::Value;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 use zot_process::{Net, Spawner, Support};
-use zot_protocol::Object;
+use zot_protocol::{Content, Object};
 
 use self::{
-    args::{failed, parse},
+    args::{Parsed, failed, parse},
+    background::Background,
     bash::Shell,
     scratch::Scratch,
     workspace::{Files, Workspace},
 };
-use crate::{ToolOutcome, provider::ToolSpec};
+use crate::{Preview, ToolOutcome, provider::ToolSpec};
 
+pub use background::BackgroundCommand;
 pub use skill::{Skill, Skills};
 
-/// The names of the built-in tools. Extensions cannot register them.
+/// The names of the built-in tools that extensions cannot replace.
 pub const NAMES: [&str; 5] = [read::NAME, write::NAME, edit::NAME, bash::NAME, skill::NAME];
+
+/// The names of the other built-in tools. If an extension registers a tool with one of these names,
+/// the built-in tool is not available.
+pub const REPLACEABLE: [&str; 3] = [grep::NAME, find::NAME, background::NAME];
+
+pub(crate) use find::NAME as FIND;
+pub(crate) use grep::NAME as GREP;
+
+/// The names of the built-in tools that only read, so that calls to them can run in parallel.
+pub(crate) const READ_ONLY: [&str; 4] = [read::NAME, grep::NAME, find::NAME, skill::NAME];
 
 /// The configuration of a [`Toolbox`].
 #[derive(Debug)]
@@ -133,7 +151,7 @@ pub struct Toolbox {
     shell: Shell,
     skills: Arc<Skills>,
     /// Limits parallel reads, because an image is read and encoded as a whole.
-    reads: Semaphore,
+    reads: Arc<Semaphore>,
 }
 
 /// The maximum number of parallel reads.
@@ -160,9 +178,10 @@ impl Toolbox {
                 jail_net: config.jail_net,
                 timeout: config.timeout,
                 most: config.max_timeout,
+                background: Background::default(),
             },
             skills: Arc::new(config.skills),
-            reads: Semaphore::new(READS),
+            reads: Arc::new(Semaphore::new(READS)),
         };
         toolbox.set_jail(config.jail)?;
         Ok(toolbox)
@@ -210,13 +229,36 @@ impl Toolbox {
         &self.skills
     }
 
-    /// Returns the tools, described for a model.
+    /// Returns the running and finished background commands, oldest first.
+    pub fn background(&self) -> Vec<BackgroundCommand> {
+        self.shell.background.list()
+    }
+
+    /// Kills a background command and waits until it has ended. Returns false if it is not running.
+    pub async fn kill_background(&self, id: &str) -> bool {
+        self.shell.background.kill(id).await
+    }
+
+    /// Kills all background commands and waits until they have ended. No more can be started.
+    pub async fn close(&self) {
+        self.shell.background.close().await;
+    }
+
+    /// Returns what to tell the model about background commands that have ended.
+    pub(crate) fn remarks(&self) -> Vec<String> {
+        self.shell.background.remarks(self.shell.scratch().folder())
+    }
+
+    /// Returns the tool definitions for a model.
     pub fn specs(&self) -> Vec<ToolSpec> {
         let mut specs = vec![
             read::tool_spec(),
             write::tool_spec(),
             edit::tool_spec(),
             self.shell.tool_spec(),
+            grep::tool_spec(),
+            find::tool_spec(),
+            background::tool_spec(),
         ];
         if self.skills.iter().next().is_some() {
             specs.push(self.skills.tool_spec());
@@ -237,7 +279,7 @@ impl Toolbox {
         progress: impl FnMut(String) + Send,
         cancel: &CancellationToken,
     ) -> Option<ToolOutcome> {
-        if !NAMES.contains(&name) {
+        if !NAMES.contains(&name) && !REPLACEABLE.contains(&name) {
             return None;
         }
         if cancel.is_cancelled() {
@@ -245,58 +287,120 @@ impl Toolbox {
         }
         let running = AssertUnwindSafe(self.run_named(name, args, progress, cancel));
         Some(match running.catch_unwind().await {
-            Ok(Ok(outcome)) => outcome,
+            Ok(Ok((outcome, None))) => outcome,
+            Ok(Ok((mut outcome, Some(remark)))) => {
+                outcome.content.push(Content::text(format!("({remark})")));
+                outcome
+            }
             Ok(Err(why)) => failed(why),
             Err(panic) => panicked(name, panic.as_ref()),
         })
     }
 
-    /// Runs the built-in tool `name`. Fails if the arguments are invalid.
+    /// Returns what a tool call would change: for `write` and `edit`, a diff from the current file.
+    /// Reads only what the tool `read` may read. Returns `None` for other tools.
+    pub async fn preview(&self, name: &str, args: Object) -> Option<Preview> {
+        let files = self.workspace.files();
+        let work: Box<dyn FnOnce() -> Preview + Send> = match name {
+            write::NAME => match parse(name, args) {
+                Ok(Parsed { args, .. }) => Box::new(move || write::preview(&files, &args)),
+                Err(why) => return Some(Preview::Unavailable(why)),
+            },
+            edit::NAME => match parse(name, args) {
+                Ok(Parsed { args, .. }) => Box::new(move || edit::preview(&files, &args)),
+                Err(why) => return Some(Preview::Unavailable(why)),
+            },
+            _ => return None,
+        };
+        // After a panic, the user sees the arguments instead.
+        tokio::task::spawn_blocking(work).await.ok()
+    }
+
+    /// Runs the built-in tool `name`. Fails if the arguments are invalid. Also returns a remark
+    /// about unknown arguments.
     async fn run_named(
         &self,
         name: &str,
         args: Object,
         progress: impl FnMut(String) + Send,
         cancel: &CancellationToken,
-    ) -> Result<ToolOutcome, String> {
+    ) -> Result<(ToolOutcome, Option<String>), String> {
         Ok(match name {
             read::NAME => {
-                let args = parse(name, args)?;
-                // This also stops the read when the future is dropped.
-                let stop = cancel.child_token();
-                let _stops = stop.clone().drop_guard();
-                let reading = async {
-                    let _turn = self.reads.acquire().await;
-                    self.blocking(name, move |files| read::run(files, &args, &stop))
-                        .await
-                };
-                tokio::select! {
-                    biased;
-                    () = cancel.cancelled() => ToolOutcome::cancelled(),
-                    outcome = reading => outcome,
-                }
+                let Parsed { args, remark } = parse(name, args)?;
+                let reading = self.reading(name, cancel, move |files, stop| {
+                    read::run(files, &args, stop)
+                });
+                (reading.await, remark)
+            }
+            grep::NAME => {
+                let Parsed { args, remark } = parse(name, args)?;
+                let reading = self.reading(name, cancel, move |files, stop| {
+                    grep::run(files, &args, stop)
+                });
+                (reading.await, remark)
+            }
+            find::NAME => {
+                let Parsed { args, remark } = parse(name, args)?;
+                let reading = self.reading(name, cancel, move |files, stop| {
+                    find::run(files, &args, stop)
+                });
+                (reading.await, remark)
             }
             write::NAME => {
-                let args = parse(name, args)?;
-                self.blocking(name, move |files| write::run(files, &args))
-                    .await
+                let Parsed { args, remark } = parse(name, args)?;
+                let writing = self.blocking(name, move |files| write::run(files, &args));
+                (writing.await, remark)
             }
             edit::NAME => {
-                let args = parse(name, args)?;
-                self.blocking(name, move |files| edit::run(files, &args))
-                    .await
+                let Parsed { args, remark } = parse(name, args)?;
+                let editing = self.blocking(name, move |files| edit::run(files, &args));
+                (editing.await, remark)
             }
             bash::NAME => {
-                let args = parse(name, args)?;
+                let Parsed { args, remark } = parse(name, args)?;
                 let running = self.shell.run(&self.workspace, args, progress, cancel);
-                running.await
+                (running.await, remark)
+            }
+            background::NAME => {
+                let Parsed { args, remark } = parse(name, args)?;
+                let scratch = self.shell.scratch();
+                let running = self.shell.background.run(args, scratch.folder(), cancel);
+                (running.await, remark)
             }
             _ => {
-                let args = parse(name, args)?;
+                let Parsed { args, remark } = parse(name, args)?;
                 let skills = Arc::clone(&self.skills);
-                self.blocking(name, move |_| skills.run(&args)).await
+                let running = self.blocking(name, move |_| skills.run(&args));
+                (running.await, remark)
             }
         })
+    }
+
+    /// Runs a tool that only reads files, at most [`READS`] at a time. It ends when the call is
+    /// cancelled or its future is dropped.
+    async fn reading(
+        &self,
+        name: &str,
+        cancel: &CancellationToken,
+        work: impl FnOnce(&Files, &CancellationToken) -> ToolOutcome + Send + 'static,
+    ) -> ToolOutcome {
+        let stop = cancel.child_token();
+        let _stops = stop.clone().drop_guard();
+        let reading = async {
+            let turn = Arc::clone(&self.reads).acquire_owned().await;
+            // The work goes on for a while after the call is cancelled.
+            self.blocking(name, move |files| {
+                let _turn = turn;
+                work(files, &stop)
+            })
+            .await
+        };
+        tokio::select! {
+            biased;
+            () = cancel.cancelled() => ToolOutcome::cancelled(),
+            outcome = reading => outcome,
+        }
     }
 
     /// Runs file access on a blocking thread.

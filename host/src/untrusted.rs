@@ -85,9 +85,14 @@ pub(crate) fn list(
     Ok(entries)
 }
 
+/// Opens the folder `path` for listing, without leaving `root` while resolving it.
+pub fn open_folder(root: &Path, path: &Path) -> io::Result<OwnedFd> {
+    open_in(Some(root), path, OFlags::RDONLY | OFlags::DIRECTORY)
+}
+
 /// Reports whether `path` is a folder, without leaving `root` while resolving it.
 pub(crate) fn is_folder(root: &Path, path: &Path) -> io::Result<bool> {
-    match open_in(Some(root), path, OFlags::RDONLY | OFlags::DIRECTORY) {
+    match open_folder(root, path) {
         Ok(_) => Ok(true),
         Err(error) if error.kind() == io::ErrorKind::NotADirectory => Ok(false),
         Err(error) => Err(error),
@@ -144,7 +149,7 @@ fn open_regular_in(root: Option<&Path>, path: &Path, flags: OFlags) -> io::Resul
         Err(error) if Errno::from_io_error(&error) == Some(Errno::NXIO) => return Ok(None),
         opened => File::from(opened?),
     };
-    // Check the opened file, since the path may refer to something else by now.
+    // Check the opened file, since the path may now refer to a different file.
     Ok(file.metadata()?.is_file().then_some(file))
 }
 

@@ -1,10 +1,13 @@
-//! Measures the agent: the latency of one turn, and the throughput from a provider's socket to a
-//! pipe.
+//! Measures the agent: the latency of one turn, the cost of a step as the conversation grows, the
+//! first request, and the throughput from a provider's socket to a pipe.
 //!
 //! `cargo bench -p zot-cli --bench agent`.
 
+mod first_request;
 #[path = "../row.rs"]
 mod row;
+mod server;
+mod steps;
 
 use std::{
     io::{BufRead, BufReader},
@@ -27,6 +30,9 @@ const TURNS: usize = 200;
 const DELTAS: usize = 100_000;
 
 fn main() {
+    if std::env::args().any(|arg| arg == "--guard") {
+        return steps::guard();
+    }
     // `cargo test --all-targets` also runs benches. One round is enough to show that they work.
     let rounds = if std::env::args().any(|arg| arg == "--bench") {
         9
@@ -36,7 +42,7 @@ fn main() {
     head("the agent");
     let turn = median((0..rounds).map(|_| turn()).collect());
     line(
-        "one turn: demo model, no tools, session on",
+        "one turn: demo model, no tools, saved session",
         "<= 500 us",
         &format!("{turn:.0} us"),
         turn <= 500.0,
@@ -50,9 +56,11 @@ fn main() {
         deltas >= 300_000.0,
         "",
     );
+    first_request::print(rounds);
+    steps::print(rounds.min(5));
 }
 
-/// Measures the time in microseconds from a prompt to its `done` event, in a stored session.
+/// Measures the time in microseconds from a prompt to its `done` event, in a saved session.
 fn turn() -> f64 {
     let folder = tempfile::tempdir().expect("create a directory");
     let runtime = tokio::runtime::Builder::new_current_thread()
@@ -98,6 +106,7 @@ fn deltas_per_second() -> f64 {
         .current_dir(folder.path())
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
+        .stderr(Stdio::null())
         .spawn()
         .expect("start zot");
     let mut out = BufReader::with_capacity(1 << 20, zot.stdout.take().expect("stdout is piped"));
@@ -113,7 +122,7 @@ fn deltas_per_second() -> f64 {
     }
     assert!(zot.wait().expect("wait for zot").success());
     let began = began.recv().expect("zot sent a request");
-    #[expect(clippy::cast_precision_loss, reason = "shown to people")]
+    #[expect(clippy::cast_precision_loss, reason = "100,000 is exact as an f64")]
     let count = DELTAS as f64;
     count / (last.expect("all deltas arrived") - began).as_secs_f64()
 }

@@ -1,7 +1,7 @@
 //! Measures `zot rpc` with ten extensions installed: its startup time and its memory use.
 //!
-//! Rounds of zot and of the baseline are interleaved. The baseline and the extensions are this same
-//! binary, started with a flag.
+//! Rounds of zot and of the baseline are interleaved. The baseline and the extensions are this
+//! binary itself, started with a flag.
 
 mod driven;
 mod figures;
@@ -52,12 +52,12 @@ fn main() {
 
 const ROWS: [Row; 3] = [
     Row {
-        what: "first response of zot rpc, compared with a bare start",
+        what: "first response of zot rpc, compared with an empty process",
         goal: Goal::Milliseconds(15.0),
         measure: figures::first_answers,
     },
     Row {
-        what: "zot --version, compared with a bare start",
+        what: "zot --version, compared with an empty process",
         goal: Goal::Milliseconds(5.0),
         measure: figures::versions,
     },
@@ -124,5 +124,5 @@ fn extension() {
 }
 
 pub(crate) fn this() -> PathBuf {
-    std::env::current_exe().expect("the path of this program")
+    std::env::current_exe().expect("find the path of this program")
 }

@@ -1,11 +1,14 @@
 //! Runs the agent without a user interface, for `-p`, `--json` and `rpc`.
 
 mod notes;
+mod outcome;
+mod output_schema;
 mod prompt;
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
+use tokio::time::Instant;
 use zot_host::{EventStream, Hooks, Runtime};
 use zot_process::{Orphans, Spawner, Subreaper};
 use zot_protocol::{NoteLevel, limits, rpc};
@@ -14,12 +17,14 @@ use super::{Record, Signals, Start};
 use crate::{
     args::LogLevel,
     clean,
-    exit::Exit,
+    exit::{Exit, Failed},
     output::{self, Style},
     spinner::with_spinner,
 };
 
 pub(crate) use notes::{NoteQueue, QueuedNote};
+pub(crate) use outcome::Outcome;
+pub(crate) use output_schema::OutputSchema;
 pub(crate) use prompt::read as read_prompt;
 
 /// A running agent, with its signal handlers, recorder and subreaper.
@@ -32,7 +37,19 @@ pub(crate) struct Headless {
     log_level: LogLevel,
     /// The exit code for the signal that was received, if any.
     signalled: Option<u8>,
+    deadline: Option<Deadline>,
 }
+
+/// When to give up.
+struct Deadline {
+    at: Instant,
+    /// The value of `--timeout`.
+    after: Duration,
+    has_passed: bool,
+}
+
+/// The exit code after `--timeout`; the same as that of `timeout(1)`.
+const TIMED_OUT: u8 = 124;
 
 impl Headless {
     /// Starts the agent. Must be called within a tokio runtime.
@@ -52,19 +69,52 @@ impl Headless {
             reaper: reaper.ok(),
             log_level: start.log_level,
             signalled: None,
+            deadline: None,
         })
+    }
+
+    /// Aborts the run after this time.
+    pub(crate) fn give_up_after(&mut self, timeout: Option<Duration>) {
+        self.deadline = timeout.map(|after| Deadline {
+            at: Instant::now() + after,
+            after,
+            has_passed: false,
+        });
     }
 
     /// Returns the next event of a prompt; `None` after the last. The first signal aborts the
     /// prompt, which then ends normally; a second signal exits the process.
     pub(crate) async fn next(&mut self, events: &mut EventStream) -> Option<rpc::Event> {
         loop {
+            let open = self.deadline.as_ref().filter(|it| !it.has_passed);
+            let deadline = open.map(|it| it.at);
+            let passed = async {
+                match deadline {
+                    Some(at) => tokio::time::sleep_until(at).await,
+                    None => std::future::pending().await,
+                }
+            };
             tokio::select! {
                 biased;
                 code = self.signals.next() => self.signal(code).await,
+                () = passed => self.time_out(),
                 event = events.next() => return event,
             }
         }
+    }
+
+    /// Aborts the run, which then ends normally.
+    fn time_out(&mut self) {
+        if let Some(deadline) = &mut self.deadline {
+            deadline.has_passed = true;
+        }
+        self.runtime.cancel();
+    }
+
+    /// Reports whether a signal or the timeout has ended the run.
+    pub(crate) fn is_ending(&self) -> bool {
+        let has_passed = self.deadline.as_ref().is_some_and(|it| it.has_passed);
+        self.signalled.is_some() || has_passed
     }
 
     /// Waits for the next signal and returns its exit code. Cancel-safe.
@@ -72,7 +122,7 @@ impl Headless {
         self.signals.next().await
     }
 
-    /// Handles a signal: the first aborts the running prompt, a second one exits the process.
+    /// Handles a signal. The first aborts the running prompt; the second exits the process.
     pub(crate) async fn signal(&mut self, code: u8) {
         if self.signalled.replace(code).is_some() {
             exit_now(self.reaper.as_ref(), code).await;
@@ -94,9 +144,14 @@ impl Headless {
                 );
             }
         }
-        match self.signalled {
-            Some(code) => Err(Exit(code).into()),
-            None => Ok(()),
+        match (self.signalled, self.deadline) {
+            (Some(code), _) => Err(Exit(code).into()),
+            (None, Some(deadline)) if deadline.has_passed => {
+                let after = humantime::format_duration(deadline.after);
+                let message = format!("timed out after {after}");
+                Err(Failed::new(TIMED_OUT, message).into())
+            }
+            (None, _) => Ok(()),
         }
     }
 }
@@ -126,14 +181,6 @@ async fn exit_now(reaper: Option<&Subreaper>, code: u8) -> ! {
         reaper.kill_everything().await;
     }
     std::process::exit(code.into());
-}
-
-/// Returns the error message if this event reports that the run failed.
-pub(crate) fn failure(event: &rpc::Event) -> Option<String> {
-    match event {
-        rpc::Event::Error(error) => Some(error.message.clone()),
-        _ => None,
-    }
 }
 
 /// Returns the log level of a note.

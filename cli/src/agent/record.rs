@@ -14,7 +14,7 @@ use serde_json::Value;
 use zot_conform::{Party, transcript::Recorder};
 use zot_host::{
     extension::{connection::Tap, discover::escape},
-    provider::credentials,
+    provider::Providers,
 };
 use zot_protocol::RPC_TOKEN;
 
@@ -29,11 +29,13 @@ pub(crate) struct Record {
     started: Instant,
     /// The recorders of each extension, one per start.
     recorders: Mutex<BTreeMap<String, Vec<Recorder>>>,
+    /// Values to leave out of the recording.
+    secrets: Vec<String>,
 }
 
 impl Record {
     /// Creates a recorder for the file at `path`, which must not exist yet.
-    pub(crate) fn to(path: &Path) -> anyhow::Result<Self> {
+    pub(crate) fn to(path: &Path, providers: &Providers) -> anyhow::Result<Self> {
         let shown = escape::path(path);
         if path.symlink_metadata().is_ok() {
             let message = format!(
@@ -52,6 +54,7 @@ impl Record {
             path: std::path::absolute(path).context("the working directory does not exist")?,
             started: Instant::now(),
             recorders: Mutex::default(),
+            secrets: secrets(providers),
         })
     }
 
@@ -63,7 +66,7 @@ impl Record {
         let mut recorders = self.recorders.lock();
         let of_extension = recorders.entry(extension.to_owned()).or_default();
         if of_extension.is_empty() || frame["type"] == "hello" {
-            of_extension.push(recorder(extension));
+            of_extension.push(self.recorder(extension));
         }
         if let Some(recorder) = of_extension.last_mut() {
             recorder.frame(who, &frame, self.started.elapsed());
@@ -99,6 +102,12 @@ impl Record {
         Ok(files)
     }
 
+    fn recorder(&self, extension: &str) -> Recorder {
+        let recorder = Recorder::new(extension).about("recorded by zot --record");
+        let secrets = self.secrets.iter();
+        secrets.fold(recorder, |recorder, secret| recorder.secret(secret.clone()))
+    }
+
     fn named(&self, extension: &str) -> PathBuf {
         let file = self.path.file_name().unwrap_or_default().to_string_lossy();
         let (stem, suffix) = match file.strip_suffix(SUFFIX) {
@@ -110,14 +119,10 @@ impl Record {
     }
 }
 
-fn recorder(extension: &str) -> Recorder {
-    let mut recorder = Recorder::new(extension).about("recorded by zot --record");
-    for name in credentials::variables().chain([RPC_TOKEN]) {
-        if let Ok(value) = env::var(name) {
-            recorder = recorder.secret(value);
-        }
-    }
-    recorder
+/// Returns the API keys and the token in the environment.
+fn secrets(providers: &Providers) -> Vec<String> {
+    let names = providers.key_variables().chain([RPC_TOKEN]);
+    names.filter_map(|name| env::var(name).ok()).collect()
 }
 
 impl Tap for Record {

@@ -4,18 +4,20 @@ use std::{
     env,
     path::{Path, PathBuf},
     sync::Arc,
+    time::Duration,
 };
 
 use anyhow::Context;
 use zot_host::{
     RuntimeConfig, ToolSelection,
+    approval::{Approvals, ConfirmMode},
     extension::discover::TrustProject,
     home::Home,
-    provider::{ApiKey, Catalogue, Demo, ResolveError, Resolved, Wanted, demo, resolve},
+    provider::{ApiKey, Catalogue, Demo, Providers, ResolveError, Resolved, Wanted, demo, resolve},
     settings::Settings,
     tool::Skills,
 };
-use zot_protocol::BUILTIN_COMMANDS;
+use zot_protocol::{BUILTIN_COMMANDS, TurnNotice};
 
 use super::{Record, session};
 use crate::{
@@ -42,8 +44,6 @@ pub(crate) struct Start {
     pub(crate) notices: Vec<String>,
     /// Whether the demo model is used because no API key was found.
     pub(crate) fell_back: bool,
-    /// Whether tool calls need confirmation.
-    pub(crate) confirm: bool,
     /// Whether to let the user pick a session first.
     pub(crate) pick_session: bool,
     pub(crate) log_level: LogLevel,
@@ -53,6 +53,8 @@ pub(crate) struct Start {
     pub(crate) wanted: Wanted,
     /// The name of the colour theme.
     pub(crate) theme: Option<String>,
+    /// Whether to ring the bell when a long turn ends.
+    pub(crate) rings: bool,
 }
 
 impl Start {
@@ -61,9 +63,9 @@ impl Start {
         let home = Home::from_env()?;
         let cwd = working_directory(flags.cwd.as_deref())?;
         let settings = Settings::load(&home);
-        let confirm = confirms(flags, &settings, mode)?;
+        let confirm = confirm_mode(flags, &settings, mode)?;
         let mut notices: Vec<String> = settings.notices.iter().map(ToString::to_string).collect();
-        let (catalogue, faults) = Catalogue::load(&home);
+        let (catalogue, faults) = Catalogue::load(&home, &settings.config);
         notices.extend(faults);
         let catalogue = Arc::new(catalogue);
         let wanted = wanted(flags)?;
@@ -83,6 +85,10 @@ impl Start {
 
         let mut config = RuntimeConfig::new(home, cwd, model);
         config.catalogue = catalogue;
+        config.providers = Providers::of(&settings.config);
+        if let Some(seconds) = settings.config.retry_seconds {
+            config.retry.total = Duration::from_secs(seconds.into());
+        }
         config.reasoning = flags.reasoning.or(settings.config.reasoning);
         config.system_prompt.clone_from(&flags.system_prompt);
         config.appended.clone_from(&flags.append_system_prompt);
@@ -91,6 +97,7 @@ impl Start {
         config.max_steps = flags.max_steps;
         config.tools = offered(flags);
         config.jail = flags.jail || (settings.config.jail == Some(true) && !flags.no_jail);
+        config.approvals = Arc::new(Approvals::new(settings.config.approvals, confirm));
         config.session = session;
         config.explicit.clone_from(&flags.ext);
         config.no_ext = flags.no_ext;
@@ -104,7 +111,7 @@ impl Start {
         config.interactive = mode == Mode::Interactive;
         config.commands = BUILTIN_COMMANDS.map(|(name, _)| name.to_owned()).to_vec();
         let record = match &flags.record {
-            Some(path) => Some(Arc::new(Record::to(path)?)),
+            Some(path) => Some(Arc::new(Record::to(path, &config.providers)?)),
             None => None,
         };
         config.tap = record.clone().map(|record| record as _);
@@ -112,21 +119,30 @@ impl Start {
             config,
             notices,
             fell_back,
-            confirm,
             pick_session,
             log_level: flags.log_level,
             record,
             wanted,
             theme: settings.config.theme,
+            rings: settings.config.notify != Some(TurnNotice::Off),
         })
     }
 }
 
-/// Returns whether to ask before each tool call. Fails if this mode cannot ask.
-fn confirms(flags: &Flags, settings: &Settings, mode: Mode) -> anyhow::Result<bool> {
+/// Returns which tool calls need confirmation. Fails if all of them do and this mode cannot ask.
+fn confirm_mode(flags: &Flags, settings: &Settings, mode: Mode) -> anyhow::Result<ConfirmMode> {
     let configured = settings.config.confirm == Some(true) && !flags.yolo && !flags.no_tools;
+    let otherwise = if flags.yolo {
+        ConfirmMode::Never
+    } else {
+        ConfirmMode::Rules
+    };
     if mode == Mode::Interactive {
-        return Ok(flags.no_yolo || configured);
+        return Ok(if flags.no_yolo || configured {
+            ConfirmMode::Always
+        } else {
+            otherwise
+        });
     }
     if flags.no_yolo {
         return Err(Usage::new(
@@ -134,18 +150,18 @@ fn confirms(flags: &Flags, settings: &Settings, mode: Mode) -> anyhow::Result<bo
         )
         .into());
     }
-    // If config.json is invalid, `confirm` counts as set. That must not make a script fail, so its
-    // tools are jailed instead.
+    // If config.json cannot be read or parsed, `confirm` counts as set. Scripts must still run, so
+    // their tools are jailed instead.
     if configured && !settings.is_broken() {
         let mut message = String::new();
-        // An invalid `confirm` counts as true. Its notice explains why.
+        // If only the value of `confirm` is invalid, it counts as true, and a notice explains why.
         for notice in &settings.notices {
             message.push_str(&format!("{notice}\n"));
         }
-        message.push_str("config.json asks to confirm each tool call, which requires interactive mode\nhint: pass --yolo to run tools without asking, or --no-tools");
+        message.push_str("config.json requires confirmation of each tool call, which is only possible in interactive mode\nhint: pass --yolo to run tools without asking, or --no-tools to disable them");
         return Err(Usage::new(message).into());
     }
-    Ok(false)
+    Ok(otherwise)
 }
 
 fn working_directory(given: Option<&Path>) -> anyhow::Result<PathBuf> {
@@ -160,7 +176,7 @@ fn working_directory(given: Option<&Path>) -> anyhow::Result<PathBuf> {
     }
 }
 
-fn wanted(flags: &Flags) -> anyhow::Result<Wanted> {
+pub(crate) fn wanted(flags: &Flags) -> anyhow::Result<Wanted> {
     let api_key = flags.api_key.as_ref().map(|key| ApiKey::new(&key.0));
     let api_key = api_key
         .transpose()
@@ -177,7 +193,7 @@ fn wanted(flags: &Flags) -> anyhow::Result<Wanted> {
 /// Converts errors about flags to usage errors.
 fn usage_error(error: ResolveError) -> anyhow::Error {
     match error {
-        ResolveError::Provider(_) | ResolveError::BaseUrl(_) | ResolveError::Flag { .. } => {
+        ResolveError::Provider(_) | ResolveError::BaseUrl { .. } | ResolveError::Flag { .. } => {
             Usage::new(error.to_string()).into()
         }
         error => error.into(),

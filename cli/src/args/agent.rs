@@ -1,6 +1,6 @@
 //! `zot` itself: the agent's modes and flags.
 
-use std::{convert::Infallible, fmt, path::PathBuf};
+use std::{convert::Infallible, fmt, path::PathBuf, time::Duration};
 
 use clap::{
     Args, ValueEnum, ValueHint,
@@ -15,17 +15,35 @@ pub(crate) struct Agent {
     #[arg(value_name = "PROMPT")]
     pub(crate) prompt: Vec<String>,
     /// Run the prompt and print only the final answer. Piped stdin is appended to the prompt.
-    #[arg(short, long, help_heading = "Modes")]
+    #[arg(short, long, group = "once", help_heading = "Modes")]
     pub(crate) print: bool,
     /// Run the prompt and print each event as a line of JSON (see docs/rpc.md).
-    #[arg(long, conflicts_with = "print", help_heading = "Modes")]
+    #[arg(long, conflicts_with = "print", group = "once", help_heading = "Modes")]
     pub(crate) json: bool,
     /// Run the agent for another program; same as `zot rpc` (see docs/rpc.md).
     #[arg(long, conflicts_with_all = ["print", "json", "prompt"], help_heading = "Modes")]
     pub(crate) rpc: bool,
-    /// List known models and where each is defined.
+    /// List known models and where each is defined. With --provider, also ask its server.
     #[arg(long, conflicts_with_all = ["print", "json", "rpc", "prompt"], help_heading = "Modes")]
     pub(crate) list_models: bool,
+    /// Give up after this time, such as `90s` or `10m` (with -p or --json).
+    #[arg(
+        long,
+        value_name = "TIME",
+        value_parser = humantime::parse_duration,
+        requires = "once",
+        help_heading = "Modes"
+    )]
+    pub(crate) timeout: Option<Duration>,
+    /// Require an answer that matches the JSON Schema in this file (with -p or --json).
+    #[arg(
+        long,
+        value_name = "FILE",
+        value_hint = ValueHint::FilePath,
+        requires = "once",
+        help_heading = "Modes"
+    )]
+    pub(crate) output_schema: Option<PathBuf>,
     #[command(flatten)]
     pub(crate) flags: Flags,
 }
@@ -33,8 +51,9 @@ pub(crate) struct Agent {
 /// The flags that all modes share.
 #[derive(Debug, Clone, Default, Args)]
 pub(crate) struct Flags {
-    /// The model provider: anthropic, openai, ollama, or demo (needs no API key). Defaults to a
-    /// provider that has an API key.
+    /// The model provider, such as anthropic, openai, gemini, openrouter or ollama, one of
+    /// `providers` in config.json, or demo (needs no API key). Defaults to anthropic or openai,
+    /// whichever has an API key.
     #[arg(long, value_name = "NAME", help_heading = "Model")]
     pub(crate) provider: Option<String>,
     /// The model to use, as named by the provider.
@@ -53,16 +72,16 @@ pub(crate) struct Flags {
     /// A file of scripted turns for the demo model, as JSON Lines.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Model")]
     pub(crate) script: Option<PathBuf>,
-    /// Replace the default system prompt.
+    /// Replace the built-in system prompt. Project instructions and skills are still added.
     #[arg(long, value_name = "TEXT", help_heading = "Instructions")]
     pub(crate) system_prompt: Option<String>,
     /// Append to the system prompt. Can be repeated.
     #[arg(long, value_name = "TEXT", help_heading = "Instructions")]
     pub(crate) append_system_prompt: Vec<String>,
-    /// Do not read AGENTS.md and similar files.
+    /// Do not read AGENTS.md, CLAUDE.md and SYSTEM.md.
     #[arg(long, help_heading = "Instructions")]
     pub(crate) no_context_files: bool,
-    /// Also offer the model the project's and the user's skills.
+    /// Also offer the project's and the user's skills to the model.
     #[arg(long, help_heading = "Instructions")]
     pub(crate) with_skills: bool,
     /// Disable all skills.
@@ -88,7 +107,7 @@ pub(crate) struct Flags {
     /// Ask before each tool call (interactive mode only).
     #[arg(long, help_heading = "Tools")]
     pub(crate) no_yolo: bool,
-    /// Run tools without asking, even if `confirm` is set in config.json.
+    /// Run tools without asking, even if `confirm` or a rule in config.json says to ask.
     #[arg(long, overrides_with = "no_yolo", help_heading = "Tools")]
     pub(crate) yolo: bool,
     /// Restrict the built-in tools to the working directory.

@@ -19,14 +19,14 @@ Examples:
     /// Remove a saved API key.
     #[command(after_help = "Example:\n  zot auth remove anthropic")]
     Remove {
-        /// The provider: anthropic, openai or ollama.
+        /// The provider's name, such as `anthropic`, `openai` or `groq`.
         provider: String,
     },
 }
 
 #[derive(Debug, Args)]
 pub(crate) struct Set {
-    /// The provider: anthropic, openai or ollama.
+    /// The provider's name, such as `anthropic`, `openai` or `groq`.
     pub(crate) provider: String,
     /// Save the key without checking it.
     #[arg(long)]

@@ -10,8 +10,9 @@ use crate::author::new::Language;
 
 /// Show or follow the log of an extension.
 ///
-/// The log contains the extension's standard error; lines that start with `[zot]` are written by
-/// zot. Control sequences are removed. An extension that was removed can still have a log.
+/// The log contains the extension's standard error and zot's own lines, which are marked `[zot]`.
+/// Each line starts with the time (UTC). Control sequences are removed. An extension that was
+/// removed can still have a log.
 #[derive(Debug, Args)]
 #[command(
     after_help = "Examples:\n  zot ext logs guard\n  zot ext logs guard -f\n  zot ext logs guard -n 1000 | grep error"

@@ -24,9 +24,10 @@ pub(crate) enum Ext {
     },
     /// Install an extension from a directory or a git repository.
     ///
-    /// A directory is copied unchanged, but without `.git`. From a repository, only one commit is
-    /// fetched: the given ref, or the default branch. No code from the package is run. In a
-    /// terminal, shows the extension's permissions and asks for confirmation first.
+    /// A directory is copied unchanged, but without `.git` and the files that its `.zotignore`
+    /// excludes. From a repository, zot fetches a single commit if the server allows it: the given
+    /// ref, or the default branch. No code from the package is run. In a terminal, shows the
+    /// extension's permissions and asks for confirmation first.
     #[command(after_help = "\
 Examples:
   zot ext install ./my-extension
@@ -138,7 +139,7 @@ pub(crate) struct Which {
     pub(crate) scoped: Scoped,
 }
 
-/// The scope to look in, for names that exist in both.
+/// The scope to search, for a name that exists in both.
 #[derive(Debug, Args)]
 pub(crate) struct Scoped {
     /// Use the extension in this project (`./.zot/extensions`).

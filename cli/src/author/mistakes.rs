@@ -29,10 +29,10 @@ const MOST: usize = 8;
 /// Maximum length of a quoted line, in characters.
 const QUOTED_CHARS: usize = 160;
 
-/// How long an extension may be silent after its start before we find out whether it holds its
-/// output back.
+/// How long an extension may be silent after it starts before zot checks whether it buffers its
+/// output.
 pub(crate) const SILENCE: Duration = Duration::from_secs(4);
-/// How long to wait for the output of a second copy, which comes immediately unless it is buffered.
+/// How long to wait for output from a second copy. Unbuffered output arrives immediately.
 const PROBE: Duration = Duration::from_millis(300);
 
 /// The mistakes of one extension.
@@ -41,7 +41,7 @@ pub(crate) struct Mistakes {
     seen: Mutex<Seen>,
     /// Whether zot has closed the extension's standard input.
     closing: AtomicBool,
-    /// Notified of each line.
+    /// Notified when a line arrives.
     changed: Notify,
 }
 
@@ -49,7 +49,7 @@ pub(crate) struct Mistakes {
 struct Seen {
     spread: SpreadJson,
     hints: Vec<Hint>,
-    /// The type and the id of the reply that zot waits for.
+    /// The type and ID of the reply that zot is waiting for.
     awaited: Option<(&'static str, String)>,
     /// A reply that cannot be matched to the request.
     unmatched: Option<Unmatched>,
@@ -57,7 +57,7 @@ struct Seen {
     has_output: bool,
     /// Whether a frame has been received.
     has_frames: bool,
-    /// Whether the awaited output came only after standard input was closed.
+    /// Whether the awaited output arrived only after standard input was closed.
     is_late: bool,
 }
 
@@ -77,13 +77,14 @@ struct Envelope {
 }
 
 impl Mistakes {
-    /// From now on, output was held back in a buffer.
+    /// Records that zot is about to close standard input. Awaited output that arrives after that was
+    /// held back in a buffer.
     pub(crate) fn expect_end(&self) {
         self.closing.store(true, Ordering::SeqCst);
     }
 
-    /// Waits until a reply arrives that cannot be matched to the request. Waiting longer would be
-    /// pointless.
+    /// Waits for a reply that cannot be matched to the request, and returns an error about it. The
+    /// caller can then stop waiting for the right reply.
     pub(crate) async fn unmatched_reply(&self) -> anyhow::Error {
         loop {
             let changed = self.changed.notified();
@@ -170,7 +171,7 @@ impl Mistakes {
         }
         seen.has_frames |= envelope.is_some();
         if envelope.is_some() {
-            // A whole object, so an earlier line did not begin one.
+            // A complete object on one line cannot be part of an object that an earlier line began.
             seen.spread = SpreadJson::default();
         }
         let spread = seen.spread.push(line);
@@ -182,16 +183,16 @@ impl Mistakes {
                 }
                 (Some(it), _) if it.kind == *kind => Some(Unmatched {
                     what: format!(
-                        "its `{kind}` has another `id` than the request: {}",
+                        "the `id` of its `{kind}` does not match the request: {}",
                         quoted(line)
                     ),
-                    fix: format!("copy the `id` of the request, {id:?}, as a string"),
+                    fix: format!("copy the `id` of the request ({id:?}) as a string"),
                 }),
                 (_, Some(hint @ Hint::SpreadOverLines { frame_type, .. }))
                     if frame_type.as_deref() == Some(*kind) =>
                 {
                     Some(Unmatched {
-                        what: format!("zot cannot read its answer: {hint}"),
+                        what: format!("zot cannot read its response: {hint}"),
                         fix: hint.fix(),
                     })
                 }
@@ -215,11 +216,11 @@ impl Mistakes {
     }
 }
 
-/// Starts a second copy of the extension, and closes its standard input: a program that holds its
-/// output back writes it when it exits.
+/// Starts a second copy of the extension and closes its standard input. A program that buffers its
+/// output writes it on exit, so this reports whether the missing output arrives then.
 async fn holds_output_back(launch: &Launch, cwd: &Path) -> bool {
     let copy = Arc::new(Mistakes::default());
-    // The first copy is still running, so this one has a data directory and a log of its own.
+    // The first copy is still running, so the second one needs its own data directory and log.
     let folder = launch
         .home
         .path()
@@ -228,7 +229,8 @@ async fn holds_output_back(launch: &Launch, cwd: &Path) -> bool {
     launch.home = Home::at(&folder);
     let mut config = short_lived_host::config(cwd, &launch.home, std::slice::from_ref(&launch));
     config.tap = Some(Arc::clone(&copy) as Arc<dyn Tap>);
-    // The program is a subreaper already. A second one would reap the children of the first host.
+    // This process is already a subreaper. Enabling another would reap the children of the first
+    // host.
     let Ok(host) = Host::new(config) else {
         return false;
     };

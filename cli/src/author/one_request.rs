@@ -85,7 +85,7 @@ pub(crate) fn ask(
 
 fn start(launch: &Launch, cwd: &Path, observer: &Arc<Observer>) -> anyhow::Result<ShortLivedHost> {
     let mut config = short_lived_host::config(cwd, &launch.home, std::slice::from_ref(launch));
-    // Register no built-ins, so that none of them shadows a name of the extension.
+    // Register no built-ins, so that none of them shadows one of the extension's names.
     config.builtins = Builtins::default();
     config.hooks = Arc::clone(observer) as Arc<dyn Hooks>;
     config.tap = Some(Arc::clone(observer) as Arc<dyn Tap>);

@@ -92,7 +92,7 @@ impl Language {
             Self::Python => &[("python3", "https://www.python.org")],
             Self::Typescript => &[("node", "https://nodejs.org")],
             Self::Bash => &[
-                ("bash", "your system's packages"),
+                ("bash", "your system's package manager"),
                 ("jq", "https://jqlang.org"),
             ],
         }

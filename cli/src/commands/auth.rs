@@ -9,7 +9,8 @@ use anyhow::{Context, bail};
 use rustix::termios::{LocalModes, OptionalActions, Termios, tcgetattr, tcsetattr};
 use zot_host::{
     home::Home,
-    provider::{ApiKey, Credentials, Endpoint, base_url, check_key, credentials},
+    provider::{ApiKey, Credentials, Endpoint, Providers, list_models},
+    settings::Settings,
 };
 
 use crate::{
@@ -26,31 +27,31 @@ use crate::{
 const MAX_BYTES: u64 = 64 * 1024;
 
 pub(super) fn run(command: &Auth) -> anyhow::Result<()> {
-    let keys = Credentials::of(&Home::from_env()?);
+    let home = Home::from_env()?;
+    let keys = Credentials::of(&home);
+    let providers = Providers::of(&Settings::load_quietly(&home));
     match command {
-        Auth::Set(args) => set(&keys, args),
-        Auth::List => list(&keys),
-        Auth::Remove { provider } => remove(&keys, provider),
+        Auth::Set(args) => set(&keys, &providers, args),
+        Auth::List => list(&keys, &providers),
+        Auth::Remove { provider } => remove(&keys, &providers, provider),
     }
 }
 
-fn set(keys: &Credentials, args: &SetKey) -> anyhow::Result<()> {
+fn set(keys: &Credentials, providers: &Providers, args: &SetKey) -> anyhow::Result<()> {
     let provider = &args.provider;
-    if !credentials::providers().any(|known| known == provider) {
-        let known: Vec<&str> = credentials::providers().collect();
-        let message = format!(
-            "`{}` is not a provider that uses an API key\nhint: use one of {}",
-            provider.escape_debug(),
-            known.join(", ")
-        );
-        return Err(Usage::new(message).into());
-    }
+    let Some(spec) = providers.get(provider) else {
+        return Err(Usage::new(providers.unknown(provider)).into());
+    };
     let key = ApiKey::new(&read(provider)?)?;
-    if !args.no_check {
-        let base = args.base_url.as_deref().unwrap_or(base_url(provider));
-        let endpoint = Endpoint::new(base, Some(key.clone()))
-            .map_err(|error| Usage::new(format!("--base-url: {error}")))?;
-        let checking = check_key(provider, endpoint);
+    // If the provider's URL depends on the account, the key cannot be checked.
+    let base_url = args.base_url.as_ref().or(spec.base_url.as_ref());
+    let endpoint = base_url.map(|base_url| {
+        Endpoint::new(base_url, Some(key.clone()))
+            .map_err(|error| Usage::new(format!("--base-url: {error}")))
+    });
+    let endpoint = endpoint.transpose()?;
+    if let Some(endpoint) = endpoint.clone().filter(|_| !args.no_check) {
+        let checking = list_models(provider, spec.api, endpoint);
         let tried = short_lived_host::block_on(async {
             Ok(with_spinner(|| format!("checking the key with {provider}"), checking).await)
         })?;
@@ -61,7 +62,7 @@ fn set(keys: &Credentials, args: &SetKey) -> anyhow::Result<()> {
             );
         }
     }
-    keys.set(provider, &key)?;
+    keys.set(provider, &key, endpoint.as_ref())?;
     output::line(format_args!("saved API key for {provider}"))
 }
 
@@ -71,11 +72,12 @@ fn without_hint(message: &str) -> String {
     clean::text(message)
 }
 
-fn list(keys: &Credentials) -> anyhow::Result<()> {
+fn list(keys: &Credentials, providers: &Providers) -> anyhow::Result<()> {
     let kept = keys.list()?;
     let mut lines = Vec::new();
-    for provider in credentials::providers() {
-        let variable = credentials::variable_of(provider)
+    for provider in providers.names() {
+        let variable = providers
+            .key_variable(provider)
             .filter(|name| env::var_os(name).is_some_and(|value| !value.is_empty()));
         let in_file = kept.iter().any(|it| it == provider);
         match (variable, in_file) {
@@ -94,7 +96,7 @@ fn list(keys: &Credentials) -> anyhow::Result<()> {
     output::print(&(lines.join("\n") + "\n"))
 }
 
-fn remove(keys: &Credentials, provider: &str) -> anyhow::Result<()> {
+fn remove(keys: &Credentials, providers: &Providers, provider: &str) -> anyhow::Result<()> {
     if !keys.remove(provider)? {
         bail!(
             "no saved API key for `{}`\nhint: zot auth list",
@@ -102,7 +104,7 @@ fn remove(keys: &Credentials, provider: &str) -> anyhow::Result<()> {
         );
     }
     output::line(format_args!("removed API key for {provider}"))?;
-    if let Some(variable) = credentials::variable_of(provider)
+    if let Some(variable) = providers.key_variable(provider)
         && env::var_os(variable).is_some()
     {
         output::note(

@@ -2,16 +2,18 @@
 
 use std::sync::Arc;
 
-use anyhow::bail;
 use zot_host::{EventStream, Prompt};
+use zot_protocol::rpc;
 
 use crate::{
     agent::{
         JsonOutput, Mode, OutputClosed, Start,
-        headless::{Headless, NoteQueue, QueuedNote, failure, level_of, log_message, read_prompt},
+        headless::{
+            Headless, NoteQueue, Outcome, OutputSchema, QueuedNote, level_of, log_message,
+            read_prompt,
+        },
     },
     args::{Agent, LogLevel},
-    clean,
     exit::Exit,
     short_lived_host,
 };
@@ -19,56 +21,111 @@ use crate::{
 pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     let start = Start::of(&args.flags, Mode::Once)?;
     let prompt = read_prompt(&args.prompt)?;
+    let schema = args.output_schema.as_deref().map(OutputSchema::read);
+    let schema = schema.transpose()?;
     let log_level = start.log_level;
     short_lived_host::block_on(async {
         let notes = Arc::new(NoteQueue::default());
-        let mut output = JsonOutput::new();
         let mut agent = Headless::begin(start, notes.clone())?;
-        let events = agent.runtime.prompt(Prompt::text(prompt))?;
-        let followed = follow(&mut agent, events, &notes, &mut output, log_level).await;
+        agent.give_up_after(args.timeout);
+        let mut run = Run {
+            agent: &mut agent,
+            notes: &notes,
+            output: JsonOutput::new(),
+            log_level,
+            outcome: Outcome::default(),
+        };
+        let followed = run.prompts(&prompt, schema).await;
+        let Run {
+            output, outcome, ..
+        } = run;
         agent.runtime.cancel();
         let written = match followed {
-            Ok(failed) => output.finish().await.map(|()| failed),
-            Err(OutputClosed) => Err(OutputClosed),
+            Ok(()) => output.finish().await.map_err(anyhow::Error::from),
+            Err(error) => Err(error),
         };
         agent.end().await?;
         match written {
-            Err(OutputClosed) => Err(Exit(Exit::BROKEN_PIPE).into()),
-            Ok(Some(why)) => bail!(clean::text(&why)),
-            Ok(None) => Ok(()),
+            Err(error) if error.is::<OutputClosed>() => Err(Exit(Exit::BROKEN_PIPE).into()),
+            Err(error) => Err(error),
+            Ok(()) => outcome.into_result(),
         }
     })
 }
 
-/// Writes all events, and returns the error if the run failed.
-async fn follow(
-    agent: &mut Headless,
-    mut events: EventStream,
-    notes: &NoteQueue,
-    output: &mut JsonOutput,
+/// A run of the agent.
+struct Run<'r> {
+    agent: &'r mut Headless,
+    notes: &'r NoteQueue,
+    output: JsonOutput,
     log_level: LogLevel,
-) -> Result<Option<String>, OutputClosed> {
-    let mut failed = None;
-    loop {
-        while let Some(event) = events.ready() {
-            failed = failure(&event).or(failed);
-            output.send(event).await?;
+    outcome: Outcome,
+}
+
+impl Run<'_> {
+    /// Runs the prompt, and once more to repair an answer that does not match the schema. `done` is
+    /// the last event, exactly once.
+    async fn prompts(
+        &mut self,
+        prompt: &str,
+        mut schema: Option<OutputSchema>,
+    ) -> anyhow::Result<()> {
+        let state = self.agent.runtime.state().await;
+        if let Some(id) = state.session_id {
+            self.output
+                .send(rpc::Event::from(rpc::Session::new(id)))
+                .await?;
         }
-        output.flush().await?;
-        tokio::select! {
-            biased;
-            () = output.closed() => return Err(OutputClosed),
-            note = notes.next() => match note {
-                QueuedNote::Event(event) => output.send(event).await?,
-                QueuedNote::Notice(level, message) => log_message(log_level, level_of(level), &message),
-            },
-            event = agent.next(&mut events) => match event {
-                Some(event) => {
-                    failed = failure(&event).or(failed);
-                    output.send(event).await?;
-                }
-                None => return Ok(failed),
-            },
+        let mut next = Some(match &schema {
+            Some(schema) => schema.prompt(prompt),
+            None => Prompt::text(prompt),
+        });
+        let mut done = rpc::Done::default();
+        while let Some(prompt) = next.take() {
+            let events = self.agent.runtime.prompt(prompt)?;
+            self.follow(events).await?;
+            if self.agent.is_ending() {
+                break;
+            }
+            let Some(schema) = &mut schema else { break };
+            next = schema.check(&mut self.outcome).map(|(repair, _)| repair);
+            let is_valid = next.is_none() && self.outcome.mismatch.is_none();
+            let answer = self.outcome.answer().filter(|_| is_valid);
+            done.output = answer.and_then(|json| serde_json::from_str(json).ok());
+        }
+        self.output.send(rpc::Event::from(done)).await?;
+        Ok(())
+    }
+
+    /// Writes all events of a prompt except `done`.
+    async fn follow(&mut self, mut events: EventStream) -> Result<(), OutputClosed> {
+        loop {
+            while let Some(event) = events.ready() {
+                self.event(event).await?;
+            }
+            self.output.flush().await?;
+            tokio::select! {
+                biased;
+                () = self.output.closed() => return Err(OutputClosed),
+                note = self.notes.next() => match note {
+                    QueuedNote::Event(event) => self.output.send(event).await?,
+                    QueuedNote::Notice(level, message) => {
+                        log_message(self.log_level, level_of(level), &message);
+                    }
+                },
+                event = self.agent.next(&mut events) => match event {
+                    Some(event) => self.event(event).await?,
+                    None => return Ok(()),
+                },
+            }
+        }
+    }
+
+    async fn event(&mut self, event: rpc::Event) -> Result<(), OutputClosed> {
+        self.outcome.observe(&event);
+        match event {
+            rpc::Event::Done(_) => Ok(()),
+            event => self.output.send(event).await,
         }
     }
 }

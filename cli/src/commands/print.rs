@@ -1,15 +1,17 @@
 //! `zot -p`: runs a prompt and prints only the final answer.
 
-use std::{cell::RefCell, sync::Arc};
+use std::{cell::RefCell, sync::Arc, time::Duration};
 
-use anyhow::bail;
 use zot_host::Prompt;
-use zot_protocol::{StopReason, rpc};
+use zot_protocol::rpc;
 
 use crate::{
     agent::{
         Mode, Start,
-        headless::{Headless, NoteQueue, QueuedNote, failure, level_of, log_message, read_prompt},
+        headless::{
+            Headless, NoteQueue, Outcome, OutputSchema, QueuedNote, level_of, log_message,
+            read_prompt,
+        },
     },
     args::{Agent, LogLevel},
     clean, output, short_lived_host,
@@ -19,26 +21,41 @@ use crate::{
 pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
     let start = Start::of(&args.flags, Mode::Once)?;
     let prompt = read_prompt(&args.prompt)?;
+    let schema = args.output_schema.as_deref().map(OutputSchema::read);
+    let mut schema = schema.transpose()?;
     let log_level = start.log_level;
     short_lived_host::block_on(async {
         let notes = Arc::new(NoteQueue::default());
         let mut agent = Headless::begin(start, notes.clone())?;
+        agent.give_up_after(args.timeout);
         let mut watcher = Watcher::new(log_level);
-        let mut events = agent.runtime.prompt(Prompt::text(prompt))?;
-        let doing = watcher.doing.clone();
-        let following = async {
-            loop {
-                tokio::select! {
-                    biased;
-                    note = notes.next() => log(log_level, note),
-                    event = agent.next(&mut events) => match event {
-                        Some(event) => watcher.observe(&event),
-                        None => break,
+        let mut next = Some(match &schema {
+            Some(schema) => schema.prompt(&prompt),
+            None => Prompt::text(prompt),
+        });
+        while let Some(prompt) = next.take() {
+            let mut events = agent.runtime.prompt(prompt)?;
+            let doing = watcher.doing.clone();
+            let following = async {
+                loop {
+                    tokio::select! {
+                        biased;
+                        note = notes.next() => log(log_level, note),
+                        event = agent.next(&mut events) => match event {
+                            Some(event) => watcher.observe(&event),
+                            None => break,
+                        }
                     }
                 }
+            };
+            with_spinner(|| doing.borrow().clone(), following).await;
+            let checked = schema.as_mut().filter(|_| !agent.is_ending());
+            if let Some((repair, why)) = checked.and_then(|it| it.check(&mut watcher.outcome)) {
+                let message = format!("the answer does not match the schema, asking again: {why}");
+                log_message(log_level, LogLevel::Warn, &message);
+                next = Some(repair);
             }
-        };
-        with_spinner(|| doing.borrow().clone(), following).await;
+        }
         // Print this before stopping the extensions, which can take a while.
         let printed = output::print(&watcher.text());
         let ended = agent.end().await;
@@ -47,10 +64,7 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
         }
         ended?;
         printed?;
-        match watcher.failure {
-            Some(why) => bail!(clean::text(&why)),
-            None => Ok(()),
-        }
+        watcher.outcome.into_result()
     })
 }
 
@@ -59,9 +73,7 @@ struct Watcher {
     log_level: LogLevel,
     /// What the agent is doing, for the spinner.
     doing: std::rc::Rc<RefCell<String>>,
-    /// The model's last message, after interception.
-    message: String,
-    failure: Option<String>,
+    outcome: Outcome,
 }
 
 impl Watcher {
@@ -69,20 +81,16 @@ impl Watcher {
         Self {
             log_level,
             doing: std::rc::Rc::new(RefCell::new("starting".to_owned())),
-            message: String::new(),
-            failure: None,
+            outcome: Outcome::default(),
         }
     }
 
     fn observe(&mut self, event: &rpc::Event) {
-        if let Some(why) = failure(event) {
-            self.failure = Some(why);
-        }
+        self.outcome.observe(event);
         match event {
             rpc::Event::TurnStart(turn) => {
                 self.set_activity(format!("waiting for the model, step {}", turn.step));
             }
-            rpc::Event::AssistantMessage(message) => self.message = text_of(&message.content),
             rpc::Event::ToolCall(call) => {
                 let args = clean::json(&serde_json::Value::Object(call.args.clone()));
                 self.log(LogLevel::Debug, &format!("{} {args}", call.name));
@@ -92,9 +100,14 @@ impl Watcher {
                 let status = result.status.as_ref().map_or("", |status| status.as_str());
                 self.log(LogLevel::Debug, &format!("{}: {status}", result.id));
             }
-            rpc::Event::TurnEnd(end) if end.stop == StopReason::Length => {
-                let message = "the answer was truncated at the model's output limit";
-                self.log(LogLevel::Warn, message);
+            rpc::Event::Retry(retry) => {
+                let seconds = Duration::from_millis(retry.wait_ms).as_secs_f64();
+                let message = format!("{}: trying again in {seconds:.1} s", retry.message);
+                self.log(LogLevel::Warn, &message);
+                self.set_activity(format!(
+                    "waiting to try again: {}",
+                    clean::line(&retry.message)
+                ));
             }
             rpc::Event::CompactDone(_) => {
                 self.log(LogLevel::Info, "the conversation was compacted");
@@ -113,22 +126,12 @@ impl Watcher {
 
     /// The final text, with one trailing newline.
     fn text(&self) -> String {
-        let text = clean::text(&self.message);
-        let text = text.trim_end();
-        if text.is_empty() || self.failure.is_some() {
-            String::new()
-        } else {
-            format!("{text}\n")
+        let text = clean::text(self.outcome.answer().unwrap_or_default());
+        match text.trim_end() {
+            "" => String::new(),
+            text => format!("{text}\n"),
         }
     }
-}
-
-fn text_of(blocks: &[rpc::Block]) -> String {
-    let texts = blocks.iter().filter_map(|block| match block {
-        rpc::Block::Text(text) => Some(text.text.as_str()),
-        _ => None,
-    });
-    texts.collect()
 }
 
 /// Logs a note to standard error.

@@ -51,9 +51,9 @@ struct Started {
     permissions: PermissionReport,
     times: Times,
     shadowed: Vec<(&'static str, String, Option<String>)>,
-    /// Why it will never be ready.
+    /// Why the extension will never be ready, if known.
     hint: Option<Hint>,
-    /// Other mistakes in what it wrote, each with its fix.
+    /// Other mistakes in its output, each with its fix.
     mistakes: Vec<(String, String)>,
     /// The log lines since the start.
     log: Vec<String>,
@@ -117,7 +117,7 @@ async fn start(
     watched
 }
 
-/// Sees the lines of all extensions.
+/// Observes the output of all extensions.
 struct Observer {
     clock: Clock,
     mistakes: BTreeMap<String, Mistakes>,
@@ -144,7 +144,7 @@ impl Tap for Observer {
     fn sent(&self, _: &str, _: &[u8]) {}
 }
 
-/// Starts the extensions, and returns why some of them will never be ready.
+/// Starts the extensions. For each one that will never be ready, returns the reason.
 async fn watch(
     host: &Host,
     launches: Vec<Launch>,
@@ -343,7 +343,7 @@ fn add_results(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
         .filter(|line| !is_reported(line) && !is_the_problem(line))
         .map(clean::line)
         .collect();
-    // The log quotes what is not JSON.
+    // Skip mistakes that a log line already reports.
     let mistakes = mistakes.into_iter();
     let mistakes = mistakes
         .filter(|(what, _)| !is_the_problem(what) && !noted.iter().any(|it| it.contains(what)));

@@ -92,7 +92,7 @@ fn one(it: &Diagnosis, style: Style) -> String {
     lines.join("\n") + "\n\n"
 }
 
-/// `✓ weather 1.0.0 (global): hello after 31 ms, ready after 32 ms`
+/// Formats the heading, such as `✓ weather 1.0.0 (global): hello after 31 ms, ready after 32 ms`.
 fn heading(it: &Diagnosis, style: Style) -> String {
     let name = style.accent(clean::line(&it.name));
     let version = it.version.as_deref().map_or(String::new(), |version| {

@@ -94,7 +94,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn rotation_loses_and_repeats_no_lines() {
+    fn rotation_neither_loses_nor_repeats_lines() {
         let dir = tempfile::tempdir().unwrap();
         let path = dir.path().join("ext-a.log");
         let append = |text: &str| {

@@ -13,7 +13,7 @@ use super::{
     follow::Follower,
 };
 
-/// The maximum number of bytes to read, twice the size at which a log is rotated.
+/// The maximum number of bytes to read, four times the size at which a log is rotated.
 const MAX_BYTES: u64 = 4 << 20;
 
 /// Returns the last `count` lines and a follower for later ones, or `None` if there is no log.
@@ -87,7 +87,7 @@ impl Mark {
         Self(end.map_or_else(|| Follower::from_start(path), |(_, follower)| follower))
     }
 
-    /// Returns the lines written since the mark, without their times.
+    /// Returns the lines written since the mark, without their timestamps.
     pub(crate) fn since(mut self) -> Vec<String> {
         let text = self.0.more().unwrap_or_default();
         String::from_utf8_lossy(&text)

@@ -75,10 +75,7 @@ pub(crate) enum ContentsError {
 fn elsewhere(others: &[String]) -> String {
     match others {
         [] => String::new(),
-        others => format!(
-            "\nhint: there is one in `{}`",
-            escape::text(&others.join("`, `"))
-        ),
+        others => format!("\nhint: found in `{}`", escape::text(&others.join("`, `"))),
     }
 }
 

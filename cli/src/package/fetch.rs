@@ -25,7 +25,7 @@ use super::{
 };
 use crate::{interrupt, output};
 
-/// A copied directory with more bytes than this is reported with its largest folder.
+/// If more than this is copied from a directory, zot names the largest top-level entry.
 const MANY_BYTES: u64 = 5 << 20;
 
 /// A staged tree and its origin.
@@ -85,13 +85,13 @@ fn copy_directory(path: &Path, stage: &Stage<'_>) -> anyhow::Result<Fetched> {
     })
 }
 
-/// Returns a note about a directory so large that it probably contains more than the extension
-/// needs.
+/// Returns a note if the package is so large that it probably contains files that the extension does
+/// not need.
 fn large<O>(contents: &Contents<O>) -> Option<String> {
     let (folder, bytes) = contents.largest()?;
     (contents.bytes() > MANY_BYTES).then(|| {
         format!(
-            "`{}` takes up {} of it; to leave out what the extension does not need, name it in `.zotignore`",
+            "`{}` takes up {} of the package; list the files that the extension does not need in `.zotignore`",
             escape::text(folder),
             output::bytes(bytes)
         )
@@ -137,7 +137,7 @@ fn write<O>(
     writer.finish()
 }
 
-/// `3 files, 1.2 KiB`
+/// Formats the size, such as `3 files, 1.2 KiB`.
 fn size<O>(contents: &Contents<O>) -> String {
     let files = output::counted(contents.files() as u64, "file");
     format!("{files}, {}", output::bytes(contents.bytes()))

@@ -109,7 +109,7 @@ fn offer_existing_data(request: &Request<'_>, name: &str) -> anyhow::Result<()> 
         return Ok(());
     };
     output::line(format_args!(
-        "! `{}` contains the data of another {name}: {other}",
+        "! `{}` belongs to another extension named `{name}`: {other}",
         escape::path(&home.data_dir(name))
     ))?;
     let question = format!("give this data to the new {name}?");
@@ -244,7 +244,7 @@ pub(super) fn version_of(manifest: &Manifest) -> String {
     }
 }
 
-/// Returns the abbreviated commit, or the path it was copied from.
+/// Returns the abbreviated commit, or the path that the extension was copied from.
 pub(super) fn commit_of(source: &LockedSource) -> &str {
     match source {
         LockedSource::Git { commit, .. } => short(commit),

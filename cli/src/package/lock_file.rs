@@ -82,7 +82,7 @@ impl LockedSource {
     }
 }
 
-/// `https://example.org/guard.git#v1 (0123456789ab)`
+/// Formats the source, such as `https://example.org/guard.git#v1 (0123456789ab)`.
 impl std::fmt::Display for LockedSource {
     fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {

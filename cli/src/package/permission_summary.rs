@@ -34,7 +34,10 @@ pub(crate) fn lines(manifest: &Manifest) -> Vec<(&'static str, String)> {
     if report.falls_short()
         && let Some(enforced) = report.enforced
     {
-        lines.push(("on this", format!("system {enforced}")));
+        lines.push((
+            "!",
+            format!("permissions are not fully enforced on this system: {enforced}"),
+        ));
     }
     lines
 }

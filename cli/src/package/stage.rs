@@ -110,8 +110,8 @@ fn recover(store: &Store) -> anyhow::Result<()> {
     })
 }
 
-/// Finishes a two-step swap that was interrupted after its first rename. Restores the previous tree if
-/// the new one is missing.
+/// Finishes a two-step swap that was interrupted after its first rename. Restores the previous tree
+/// if the new one is missing.
 fn complete_swap(store: &Store, name: &str, inode: u64) -> anyhow::Result<()> {
     let target = store.extensions().join(name);
     let (new, old) = (store.staging().join("new"), store.staging().join("old"));
@@ -206,7 +206,7 @@ fn cannot_write(path: &str) -> String {
     format!("cannot write `{}`", escape::text(path))
 }
 
-/// Syncs the directories of a tree, and with `files` also its files.
+/// Syncs the directories of a tree, and its files if `files` is set.
 fn sync_tree(path: &Path, files: bool) -> io::Result<()> {
     for entry in fs::read_dir(path)? {
         let entry = entry?;

@@ -1,4 +1,4 @@
-//! The two stores that extensions are installed to, and their layout.
+//! The two stores that extensions are installed in, and their layout.
 
 use std::{
     fs, io,

@@ -22,7 +22,7 @@ pub(crate) enum Data {
     Purged,
 }
 
-/// Removes an extension. `others` are the extensions that stay.
+/// Removes an extension. `others` are all installed extensions, and may include this one.
 pub(crate) fn remove(
     it: &Installed,
     others: &[Installed],

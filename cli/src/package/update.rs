@@ -85,7 +85,7 @@ pub(crate) fn status(
     })
 }
 
-/// Returns the source it was installed from, without credentials.
+/// Returns the source that the extension was installed from, without credentials.
 fn source_of(locked: &LockedSource, cwd: &Path) -> anyhow::Result<Source> {
     match locked {
         LockedSource::Git { url, wanted, .. } => Source::parse(url, wanted.as_deref(), cwd),
@@ -115,13 +115,13 @@ pub(crate) fn update(it: &Installed, cwd: &Path, args: &Update) -> anyhow::Resul
     let guard = Guard::take(&it.store)?;
     let stage = Stage::create(&it.store, &guard)?;
     if LockFile::read(&it.store)?.extensions.get(&it.dir_name) != Some(entry) {
-        bail!("another zot process changed it in the meantime\nhint: try again");
+        bail!("another zot process changed the extension in the meantime\nhint: try again");
     }
     let fetched = fetch::fetch(&source, &stage)?;
     let manifest = inspect::manifest(&stage.tree())?;
     if manifest.name != it.dir_name {
         bail!(
-            "it was renamed to `{}`\nhint: run `zot ext remove {name}`, then install it again",
+            "the extension was renamed to `{}`\nhint: run `zot ext remove {name}`, then install it again",
             manifest.name
         );
     }

@@ -62,8 +62,8 @@ pub(super) struct Driver {
 /// A running prompt or compaction.
 struct Active {
     events: EventStream,
-    /// `done`, the last event. It is held back until the agent is idle, so that a client that has
-    /// received it can rely on that.
+    /// `done`, the last event. It is held back until the agent is idle, so that a client can rely on
+    /// an idle agent once it has received `done`.
     done: Option<Event>,
 }
 

@@ -1,10 +1,14 @@
 //! The main loop: every event becomes a message, the message updates the state, and the state is
 //! drawn at most sixty times a second.
 
+mod background;
+mod draft;
 mod effects;
+mod images;
 mod models;
 mod project_trust;
 mod sessions;
+mod shell;
 
 use std::{path::PathBuf, sync::Arc, time::Duration};
 
@@ -15,6 +19,7 @@ use tokio::{
     task::{AbortHandle, JoinHandle},
     time::Instant,
 };
+use tokio_util::sync::CancellationToken;
 use zot_host::{
     EventStream, Runtime, RuntimeConfig, RuntimeError,
     extension::{Registry, discover::TrustProject},
@@ -28,7 +33,7 @@ use super::{
     editor::history::History,
     message::{AfterTrust, Effect, Message},
     state::{Command, Item, Level, State, Status},
-    terminal::{self, Input, Terminal},
+    terminal::{self, Input, Inputs, Terminal},
     theme::Theme,
     update::update,
     view,
@@ -44,16 +49,22 @@ const FRAME: Duration = Duration::from_millis(16);
 const TICK: Duration = Duration::from_millis(100);
 /// Capacity of the channel for messages from background tasks.
 const MESSAGES: usize = 64;
-/// Inputs or events handled in one batch before the loop polls its other sources.
+/// Maximum number of inputs or events to handle before the loop polls its other sources.
 const BATCH: usize = 256;
+
+/// The exit code after SIGINT.
+const INTERRUPTED: u8 = 130;
 
 struct App {
     state: State,
     terminal: Terminal,
+    inputs: Inputs,
+    /// The user's text editor, while it uses the terminal.
+    editing: Option<draft::Editing>,
     bridge: Arc<Bridge>,
     options: Arc<AppOptions>,
     messages: mpsc::Sender<Message>,
-    /// The configuration for the agent, until the agent is started.
+    /// The agent's configuration, taken when the agent is started.
     config: Option<Box<RuntimeConfig>>,
     starting: Option<JoinHandle<Result<Runtime, RuntimeError>>>,
     runtime: Option<Runtime>,
@@ -61,6 +72,8 @@ struct App {
     trust: TrustProject,
     events: Option<EventStream>,
     command: Option<AbortHandle>,
+    /// Stops the user's shell command.
+    shell: Option<CancellationToken>,
     pick_session: bool,
     /// Whether anything changed since the last frame.
     dirty: bool,
@@ -68,7 +81,7 @@ struct App {
     last_tick: Instant,
     /// When messages from extensions were last handled.
     last_polled: Instant,
-    /// Set when the loop should end, with the reason.
+    /// Why the loop should end, or `None` while it should keep running.
     end: Option<End>,
 }
 
@@ -97,27 +110,22 @@ pub(crate) async fn run(start: Start, prompt: &str) -> anyhow::Result<()> {
     let mut signals = Signals::new().context("cannot listen for signals")?;
     let mut resizes = signal(SignalKind::window_change()).context("cannot listen for signals")?;
     let written = Arc::new(Notify::new());
-    let terminal = Terminal::enter(Arc::clone(&written)).context("cannot use the terminal")?;
+    let terminal = Terminal::enter(Arc::clone(&written)).context("cannot set up the terminal")?;
     let (messages, mut inbox) = mpsc::channel(MESSAGES);
     let record = start.record.clone();
     let mut app = App::new(start, prompt, terminal, messages);
     app.draw();
     // Start reading input only after the first frame, so that something is visible during a slow
     // start.
-    let (mut inputs, reading) = terminal::read_input().context("cannot read from the terminal")?;
+    let reads = app.inputs.resume();
+    reads.context("cannot read from the terminal")?;
     let reaper = Spawner::new().and_then(|it| Subreaper::enable(&it, Orphans::All));
     app.perform(Effect::FindUntrusted(AfterTrust::Start));
     while app.end.is_none() {
-        app.step(
-            &mut signals,
-            &mut resizes,
-            &mut inputs,
-            &mut inbox,
-            &written,
-        )
-        .await;
+        app.step(&mut signals, &mut resizes, &mut inbox, &written)
+            .await;
     }
-    drop(reading);
+    app.inputs.pause();
     app.close(signals, reaper.ok(), record).await
 }
 
@@ -132,13 +140,13 @@ impl App {
             mut config,
             notices,
             fell_back,
-            confirm,
             pick_session,
             wanted,
             theme,
+            rings,
             ..
         } = start;
-        let bridge = Arc::new(Bridge::new(confirm));
+        let bridge = Arc::new(Bridge::default());
         config.hooks = Arc::<Bridge>::clone(&bridge);
         let model = config.model().cloned();
         let provider = model
@@ -150,13 +158,15 @@ impl App {
             window: model.as_ref().map_or(0, |it| it.context_window),
             model: model.map(|it| it.id).unwrap_or_default(),
             cwd: shown_cwd(&config.cwd),
-            confirm,
             jailed: config.jail,
             ..Status::default()
         };
         let theme_name = theme;
         let theme = Theme::of_environment(theme_name.as_deref());
         let mut state = State::new(terminal.size(), theme, config.cwd.clone(), status);
+        state.rings = rings;
+        state.providers = config.providers.clone();
+        state.approvals = Arc::clone(&config.approvals);
         // A history file that cannot be read is treated as missing.
         state.editor.history = History::load(&history(&config.home)).unwrap_or_default();
         state.editor.insert(prompt);
@@ -187,6 +197,8 @@ impl App {
         Self {
             state,
             terminal,
+            inputs: Inputs::default(),
+            editing: None,
             bridge,
             options: Arc::new(AppOptions {
                 home: config.home.clone(),
@@ -204,6 +216,7 @@ impl App {
             registry: None,
             events: None,
             command: None,
+            shell: None,
             pick_session,
             dirty: false,
             last_drawn: now,
@@ -218,7 +231,6 @@ impl App {
         &mut self,
         signals: &mut Signals,
         resizes: &mut Signal,
-        inputs: &mut mpsc::Receiver<Input>,
         inbox: &mut mpsc::Receiver<Message>,
         written: &Notify,
     ) {
@@ -226,20 +238,21 @@ impl App {
         let wake = self.wake();
         tokio::select! {
             biased;
-            code = signals.next() => self.end = Some(End::Signalled(code)),
+            code = signals.next() => self.signalled(code),
             _ = resizes.recv() => {
                 self.terminal.resized();
                 self.dispatch(Message::Resized(self.terminal.size()));
                 // Redraw immediately, because the old frame does not fit the new size.
                 self.draw();
             }
-            input = inputs.recv() => {
-                self.input(input.unwrap_or(Input::Closed));
+            input = self.inputs.next() => {
+                self.input(input);
                 for _ in 0..BATCH {
-                    let Ok(input) = inputs.try_recv() else { break };
+                    let Some(input) = self.inputs.ready() else { break };
                     self.input(input);
                 }
             }
+            edited = draft::finished(&mut self.editing) => self.edited(edited),
             started = wait_for_start(&mut self.starting) => self.started(started),
             // Drain the bridge at most once per frame, so that a flood of notes cannot starve the
             // loop.
@@ -265,7 +278,7 @@ impl App {
     /// Returns the time at which the loop must run again, even if no event arrives before then.
     fn wake(&self) -> Instant {
         let far = Instant::now() + Duration::from_secs(3600);
-        let frame = if self.dirty && self.terminal.is_free() {
+        let frame = if self.dirty && self.can_draw() {
             self.last_drawn + FRAME
         } else {
             far
@@ -303,6 +316,7 @@ impl App {
                 );
                 self.dispatch(Message::Key(key));
             }
+            Input::Focus(has_focus) => self.dispatch(Message::Focus(has_focus)),
             Input::Paste(text) => self.dispatch(Message::Paste(text)),
             Input::Closed => self.end = Some(End::Exited),
         }
@@ -367,8 +381,21 @@ impl App {
         self.dispatch(message);
     }
 
+    /// Reports whether a frame can be drawn now: the last one has been written, and no other
+    /// program is using the terminal.
+    fn can_draw(&self) -> bool {
+        self.terminal.is_free() && self.editing.is_none()
+    }
+
+    fn signalled(&mut self, code: u8) {
+        // While another program uses the terminal, ctrl+c is meant for that program.
+        if self.editing.is_none() || code != INTERRUPTED {
+            self.end = Some(End::Signalled(code));
+        }
+    }
+
     fn draw(&mut self) {
-        if !self.terminal.is_free() {
+        if !self.can_draw() {
             return;
         }
         self.state.now = std::time::Instant::now();
@@ -381,17 +408,19 @@ impl App {
         (self.dirty, self.last_drawn) = (false, Instant::now());
     }
 
-    /// Restores the terminal, then shuts down extensions and the agent.
+    /// Restores the terminal, then shuts down the extensions and the agent.
     async fn close(
         mut self,
         mut signals: Signals,
         reaper: Option<Subreaper>,
         record: Option<Arc<Record>>,
     ) -> anyhow::Result<()> {
-        if self.dirty && self.terminal.is_free() {
+        if self.dirty {
             self.draw();
         }
+        self.cancel_shell();
         self.terminal.leave();
+        let mut resume = None;
         let closing = async {
             if let Some(starting) = self.starting.take() {
                 self.runtime = starting.await.ok().and_then(Result::ok);
@@ -400,6 +429,7 @@ impl App {
             drop(self.events.take());
             if let Some(runtime) = &self.runtime {
                 runtime.close().await;
+                resume = sessions::resume_command(runtime).await;
             }
         };
         shut_down(closing, reaper.as_ref(), &mut signals).await;
@@ -412,7 +442,12 @@ impl App {
         match self.end {
             Some(End::Failed(error)) => Err(error),
             Some(End::Signalled(code)) => Err(Exit(code).into()),
-            Some(End::Exited) | None => Ok(()),
+            Some(End::Exited) | None => {
+                if let Some(resume) = resume {
+                    crate::output::note(format_args!("resume this session with: {resume}"));
+                }
+                Ok(())
+            }
         }
     }
 }

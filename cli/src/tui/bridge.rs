@@ -1,30 +1,30 @@
 //! The host's hooks for the interactive agent: a queue between the extension tasks and the main
-//! loop. The queue preserves the order of messages and is bounded per extension: in a flood of
-//! notes, only the last twenty are kept, and the others are counted.
+//! loop. The queue preserves the order of messages and is bounded per extension. If an extension
+//! floods it with notes, only the last twenty are kept, and the others are counted.
 
 use std::{
     collections::{HashMap, VecDeque},
     pin::Pin,
-    sync::atomic::{AtomicBool, AtomicU64, Ordering},
+    sync::atomic::{AtomicU64, Ordering},
 };
 
 use parking_lot::Mutex;
 use tokio::sync::{Notify, oneshot};
-use zot_host::{Confirmed, Hooks};
+use zot_host::{ApprovalRequest, Confirmed, Hooks};
 use zot_protocol::{
-    NoteLevel, Object, OpenPanel, PanelClose, PanelId, PanelRender, ToolStatus, limits, rpc,
+    NoteLevel, OpenPanel, PanelClose, PanelId, PanelRender, ToolStatus, limits, rpc,
 };
 
-use super::state::{Panel, ToolGrant};
+use super::state::{AskedCall, Panel};
 
-/// Number of notes that are shown per extension.
+/// Maximum number of notes to show per extension.
 pub(crate) const MAX_NOTES: usize = 20;
 /// Maximum number of queued notices from the host itself.
 const MAX_NOTICES: usize = 100;
 /// Limits for queued panel messages per extension: the number of messages, and their total bytes.
 const MAX_PANEL_MESSAGES: (usize, usize) = (100, 2 << 20);
 
-/// A message from an extension, or from the host about an extension, for the screen.
+/// A message for the main loop, from an extension or from the host about an extension.
 #[derive(Debug)]
 pub(crate) enum HostMessage {
     Note {
@@ -55,17 +55,13 @@ pub(crate) enum HostMessage {
     /// Prompts from an extension were dropped because there were too many or they were too large.
     SubmitsDropped(String),
     /// A tool call needs confirmation; see [`Bridge::answer`].
-    Confirm {
-        number: u64,
-        grant: ToolGrant,
-        args: Object,
-    },
+    Confirm(u64, Box<AskedCall>),
     /// The question with this number no longer needs an answer.
     Withdrawn(u64),
 }
 
 impl HostMessage {
-    /// Returns the size of the message if it concerns one of this extension's panels.
+    /// Returns the size of the message in bytes if it is about one of this extension's panels.
     fn panel_bytes(&self, extension: &str) -> Option<usize> {
         let size = |texts: [Option<&String>; 2], lines: &[String]| {
             let texts = texts.into_iter().flatten().chain(lines);
@@ -91,27 +87,12 @@ impl HostMessage {
 pub(crate) struct Bridge {
     queue: Mutex<VecDeque<HostMessage>>,
     arrived: Notify,
-    /// Whether tool calls need confirmation.
-    confirm: AtomicBool,
     next_question: AtomicU64,
     /// Reply channels of the pending confirmations, by question number.
     questions: Mutex<HashMap<u64, oneshot::Sender<Confirmed>>>,
 }
 
 impl Bridge {
-    /// Creates a bridge. `confirm` is whether tool calls need confirmation.
-    pub(crate) fn new(confirm: bool) -> Self {
-        Self {
-            confirm: AtomicBool::new(confirm),
-            ..Self::default()
-        }
-    }
-
-    /// Sets whether tool calls need confirmation from now on.
-    pub(crate) fn set_confirm(&self, confirm: bool) {
-        self.confirm.store(confirm, Ordering::SeqCst);
-    }
-
     /// Answers a confirmation, if it is still pending.
     pub(crate) fn answer(&self, number: u64, yes: bool) {
         if let Some(answer) = self.questions.lock().remove(&number) {
@@ -161,7 +142,8 @@ impl Bridge {
         self.arrived.notify_one();
     }
 
-    /// Drops an extension's queued panel messages: those for the panel `id`, or all of them.
+    /// Drops an extension's queued panel messages: those for the panel `id`, or all of them if `id`
+    /// is `None`.
     fn drop_panels(&self, extension: &str, id: Option<&PanelId>) {
         self.queue.lock().retain(|message| match message.panel() {
             Some((by, panel)) => by != extension || id.is_some_and(|id| panel != id),
@@ -201,7 +183,7 @@ impl Bridge {
 }
 
 impl HostMessage {
-    /// Returns the extension that sent a note or a tool call, and `None` for other messages.
+    /// Returns the extension that sent a note or a tool call, or `None` for other messages.
     fn sent_freely_by(&self) -> Option<&str> {
         match self {
             Self::Note { extension, .. } => Some(extension),
@@ -340,25 +322,14 @@ impl Hooks for Bridge {
 
     fn confirm<'h>(
         &'h self,
-        caller: Option<&'h str>,
-        tool: &'h str,
-        args: &'h Object,
+        request: ApprovalRequest<'h>,
     ) -> Pin<Box<dyn Future<Output = Confirmed> + Send + 'h>> {
-        if !self.confirm.load(Ordering::SeqCst) {
-            return Box::pin(std::future::ready(Confirmed::Yes));
-        }
         Box::pin(async move {
             let number = self.next_question.fetch_add(1, Ordering::SeqCst);
             let (answer, answered) = oneshot::channel();
             self.questions.lock().insert(number, answer);
-            self.push(HostMessage::Confirm {
-                number,
-                grant: ToolGrant {
-                    caller: caller.map(str::to_owned),
-                    tool: tool.to_owned(),
-                },
-                args: args.clone(),
-            });
+            let call = Box::new(AskedCall::of(&request));
+            self.push(HostMessage::Confirm(number, call));
             let _withdraw = WithdrawOnDrop {
                 bridge: self,
                 number,
@@ -387,8 +358,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flood_of_notes_becomes_twenty_and_a_count() {
-        let bridge = Bridge::new(false);
+    fn a_flood_of_notes_is_limited_to_twenty_and_counted() {
+        let bridge = Bridge::default();
         for number in 0..10_000 {
             bridge.note("noisy", NoteLevel::Info, &number.to_string());
         }
@@ -406,7 +377,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_submits_is_limited_and_reported_once() {
-        let bridge = Bridge::new(false);
+        let bridge = Bridge::default();
         for _ in 0..10_000 {
             bridge.submit("noisy", "again");
         }
@@ -422,7 +393,7 @@ mod tests {
 
     #[test]
     fn a_flood_of_panel_messages_is_bounded() {
-        let bridge = Bridge::new(false);
+        let bridge = Bridge::default();
         let lines = vec!["x".repeat(100_000); 10_000];
         for number in 0..50 {
             let mut panel = zot_protocol::Panel::new(number.to_string());
@@ -457,8 +428,8 @@ mod tests {
     }
 
     #[test]
-    fn clearing_notes_drops_queued_ones() {
-        let bridge = Bridge::new(false);
+    fn clearing_notes_drops_queued_notes() {
+        let bridge = Bridge::default();
         bridge.note("a", NoteLevel::Info, "1");
         bridge.note("b", NoteLevel::Info, "2");
         bridge.clear_notes("a");

@@ -13,6 +13,9 @@ pub(crate) enum Builtin {
     Compact,
     Sessions,
     Session,
+    Rewind,
+    Export,
+    Tasks,
     Skills,
     ReloadExt,
     Ext,
@@ -41,6 +44,7 @@ impl Builtin {
         match self {
             Self::Model => "[NAME]",
             Self::Session => "fork [N] | export FILE | import FILE",
+            Self::Export => "FILE.md | FILE.html | FILE.jsonl",
             Self::Login | Self::Logout => "[PROVIDER]",
             _ => "",
         }
@@ -53,7 +57,7 @@ impl Builtin {
 
     /// Reports whether the command requires arguments.
     pub(crate) fn needs_args(self) -> bool {
-        self == Self::Session
+        matches!(self, Self::Session | Self::Export)
     }
 
     /// Reports whether the command needs a running agent.
@@ -70,6 +74,8 @@ impl Builtin {
                 | Self::Compact
                 | Self::Sessions
                 | Self::Session
+                | Self::Rewind
+                | Self::Export
                 | Self::ReloadExt
         )
     }
@@ -80,7 +86,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_order_is_that_of_the_protocols_list() {
+    fn variants_are_in_the_order_of_the_protocol_list() {
         let named = |(name, _): (&str, _)| Builtin::from_str(name, false).map(|it| it as usize);
         assert_eq!(BUILTIN_COMMANDS.map(named), std::array::from_fn(Ok));
         assert_eq!(Builtin::of("reload-ext"), Some(Builtin::ReloadExt));

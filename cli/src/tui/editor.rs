@@ -5,16 +5,17 @@ mod buffer;
 mod chips;
 pub(crate) mod files;
 pub(crate) mod history;
+mod images;
 mod keys;
 mod view;
 
-use std::{cell::Cell, fmt};
+use std::{cell::Cell, fmt, path::PathBuf};
 
 use ratatui::{crossterm::event::KeyEvent, text::Line};
 
 use self::{
     buffer::{Motion, TextBuffer},
-    chips::{Chips, normalise_line_endings, sanitise},
+    chips::{Chips, is_chip, normalise_line_endings, sanitise},
     files::Token,
     history::History,
     keys::EditorAction,
@@ -47,15 +48,15 @@ pub(crate) struct Editor {
     pub(crate) history: History,
 }
 
-/// The layout of the last frame. Up and down move by its rows, and scrolling starts from its
-/// position.
+/// The layout of the last frame. The up and down keys move by its rows, and scrolling starts from
+/// its position.
 #[derive(Debug, Clone, Copy, Default)]
 struct Drawn {
     width: u16,
     top: usize,
 }
 
-// Omits the text, which can be a secret.
+// Omits the text, which may be a secret.
 impl fmt::Debug for Editor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Editor").finish_non_exhaustive()
@@ -99,13 +100,20 @@ impl Editor {
         Outcome::Done
     }
 
-    /// Inserts pasted text. A long paste becomes one chip.
+    /// Inserts pasted text. A long paste becomes one chip, as does the path of an image.
     pub(crate) fn paste(&mut self, text: &str) {
         let text = normalise_line_endings(text);
         if self.is_secret {
             // A copied API key often ends with a line break.
             self.buffer
                 .insert(&sanitise(text.trim()).replace(['\n', '\t'], ""));
+            return;
+        }
+        if let Some(images) = images::pasted(&text) {
+            for image in images {
+                let chip = self.chips.insert_image(image);
+                self.buffer.insert(&format!("{chip} "));
+            }
             return;
         }
         let written = self.chips.insert_paste(&text);
@@ -122,6 +130,28 @@ impl Editor {
     /// Returns the text with chips expanded.
     pub(crate) fn text(&self) -> String {
         self.chips.expanded(self.buffer.text())
+    }
+
+    /// Returns the images that the text refers to, except in chips with text.
+    pub(crate) fn images(&self) -> Vec<PathBuf> {
+        let mut images = self.chips.images(self.buffer.text());
+        images.extend(images::mentioned(self.buffer.text()));
+        images
+    }
+
+    /// Returns the text without expanding its chips, so it is short even if a paste was long.
+    pub(crate) fn written(&self) -> &str {
+        self.buffer.text()
+    }
+
+    /// Reports whether the text contains a chip, which hides a part of it from the user.
+    pub(crate) fn has_chips(&self) -> bool {
+        self.buffer.text().contains(is_chip)
+    }
+
+    /// Reports whether the text begins with a chip.
+    pub(crate) fn begins_with_chip(&self) -> bool {
+        self.buffer.text().starts_with(is_chip)
     }
 
     /// Replaces the text and moves the cursor to its end. The user can undo this.

@@ -3,9 +3,12 @@
 use std::path::PathBuf;
 
 use ratatui::{crossterm::event::KeyEvent, layout::Size};
-use zot_host::provider::{ApiKey, Model};
+use zot_host::{
+    Prompt, ToolOutcome,
+    provider::{ApiKey, Model},
+};
 use zot_protocol::{
-    CommandResponse, PanelClose, PanelKey, PanelResize,
+    ApprovalRule, CommandResponse, PanelClose, PanelKey, PanelResize,
     rpc::{self, ExtensionInfo},
 };
 
@@ -19,6 +22,8 @@ pub(crate) enum Message {
     Key(KeyEvent),
     Paste(String),
     Resized(Size),
+    /// The terminal has gained or lost focus.
+    Focus(bool),
     /// The timer fired. Updates parts that change without input, such as the spinner.
     Tick,
     /// An event of the running prompt.
@@ -27,7 +32,7 @@ pub(crate) enum Message {
     Ended,
     /// A message from an extension, or from the host about one.
     Host(HostMessage),
-    /// Project extensions about which the user has not decided yet.
+    /// Project extensions that need a trust decision from the user.
     Untrusted(Vec<UntrustedExtension>, AfterTrust),
     Started(Box<Conversation>),
     /// The available commands and extensions have changed.
@@ -40,6 +45,19 @@ pub(crate) enum Message {
         extension: String,
         answer: Result<CommandResponse, String>,
     },
+    /// A notice for the user. Unlike [`EffectResult::Notice`], it does not end the current
+    /// activity.
+    Notice(Level, String),
+    /// The agent has rejected a message with this text for the running prompt.
+    SteeringRefused(String),
+    /// The images of a prompt have been read, or one of them could not be read.
+    ImagesRead(Result<Prompt, String>),
+    /// The user's text editor has exited, with the new draft or an error.
+    DraftEdited(Result<String, String>),
+    /// A line of output of the user's command.
+    ShellProgress(String),
+    /// The user's command has ended.
+    ShellEnded(ToolOutcome),
     /// An effect has completed.
     EffectDone(EffectResult),
     /// Statistics about the extensions, for `/ext`.
@@ -56,6 +74,11 @@ pub(crate) enum EffectResult {
     Model(Box<Model>),
     /// The conversation was replaced.
     Conversation(Box<Conversation>),
+    /// The conversation was rewound to before a message with this text.
+    Rewound {
+        conversation: Box<Conversation>,
+        text: String,
+    },
     /// Choices for a picker.
     Choices {
         title: &'static str,
@@ -83,10 +106,17 @@ pub(crate) enum AfterTrust {
     Reload,
 }
 
-/// An action outside the screen state.
+/// An action that the main loop performs on the agent, the extensions or the terminal.
 #[derive(Debug)]
 pub(crate) enum Effect {
-    Prompt(String),
+    Prompt(Prompt),
+    /// Reads the images of a prompt, and then sends it.
+    ReadImages {
+        text: String,
+        images: Vec<PathBuf>,
+    },
+    /// Sends a message to the running prompt.
+    Steer(Prompt),
     Compact,
     /// Cancels the running prompt.
     Cancel,
@@ -94,6 +124,10 @@ pub(crate) enum Effect {
         name: String,
         args: String,
     },
+    /// Runs a shell command for the user.
+    Shell(String),
+    /// Stops the user's shell command.
+    CancelShell,
     /// Stops waiting for the running extension command.
     CancelCommand,
     PanelKey(String, PanelKey),
@@ -101,12 +135,15 @@ pub(crate) enum Effect {
     PanelClose(String, PanelClose),
     /// Answers the confirmation with this number.
     Answer(u64, bool),
-    /// Sets whether tool calls need confirmation.
-    SetConfirm(bool),
+    /// Adds a rule to `approvals` in config.json.
+    SaveApproval(Box<ApprovalRule>),
     /// Stores the trust decisions, then performs the [`AfterTrust`] action.
     Trust(Vec<(UntrustedExtension, bool)>, AfterTrust),
     FindUntrusted(AfterTrust),
     Clear,
+    ListBackground,
+    /// Stops a background command.
+    KillBackground(String),
     ListModels,
     SetModel {
         provider: Option<String>,
@@ -115,6 +152,12 @@ pub(crate) enum Effect {
     ListSessions,
     OpenSession(PathBuf),
     Fork(Option<u64>),
+    ListMessages,
+    /// Continues with a copy of the session that ends before message `at`.
+    Rewind {
+        at: u64,
+        text: String,
+    },
     Export(PathBuf),
     Import(PathBuf),
     ShowSkills,
@@ -125,8 +168,12 @@ pub(crate) enum Effect {
         key: ApiKey,
     },
     Logout(String),
+    /// Opens the draft in the user's text editor.
+    Edit(String),
     /// Suspends the process (ctrl+z).
     Suspend,
+    /// Rings the terminal's bell.
+    Ring,
     /// Redraws the whole screen.
     Redraw,
     Exit,

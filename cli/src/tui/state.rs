@@ -1,21 +1,26 @@
-//! The state that the screen is drawn from. Only [`update`](super::update::update) changes it.
+//! The state that the screen is drawn from. [`update`](super::update::update) applies messages to
+//! it.
 
 mod item;
 mod notes;
 mod panel;
 mod picker;
 mod popup;
+mod question;
+mod shell;
+mod thought;
 mod turn;
 
 use std::{
     collections::{BTreeSet, VecDeque},
     path::PathBuf,
+    sync::Arc,
     time::{Duration, Instant},
 };
 
 use ratatui::layout::Size;
-use zot_host::extension::stats::Stats;
-use zot_protocol::{Object, limits, rpc::ExtensionInfo};
+use zot_host::{approval::Approvals, extension::stats::Stats, provider::Providers};
+use zot_protocol::{Config, limits, rpc::ExtensionInfo};
 
 use super::{
     builtin::Builtin,
@@ -29,9 +34,12 @@ pub(crate) use notes::{Note, Notes};
 pub(crate) use panel::{Panel, PanelInput};
 pub(crate) use picker::{Choice, Picked, Picker, step_wrapping};
 pub(crate) use popup::{Popup, PopupRow};
-pub(crate) use turn::{Call, Turn};
+pub(crate) use question::{Answer, AskedCall, Body, Question, can_save};
+pub(crate) use shell::{Outputs, SHELL, ShellRun};
+pub(crate) use thought::{Thought, Thoughts};
+pub(crate) use turn::{Call, Retry, Steered, Turn};
 
-/// How long zot waits for a second ctrl+c, which exits.
+/// How soon a second ctrl+c must follow the first one to exit.
 const EXIT_WINDOW: Duration = Duration::from_secs(2);
 /// How long a new question accepts no key except Esc. A user who is typing when a question appears
 /// has not read it yet.
@@ -45,6 +53,12 @@ pub(crate) struct State {
     pub(crate) now: Instant,
     pub(crate) size: Size,
     pub(crate) theme: Theme,
+    /// The model providers.
+    pub(crate) providers: Providers,
+    /// Whether to ring the bell when a long turn ends.
+    pub(crate) rings: bool,
+    /// Whether the terminal has focus. `None` if it does not report that.
+    pub(crate) has_focus: Option<bool>,
     pub(crate) editor: Editor,
     pub(crate) popup: Popup,
     pub(crate) files: Option<Files>,
@@ -56,12 +70,20 @@ pub(crate) struct State {
     pub(crate) last_was_notice: bool,
     /// Results that were shown folded, most recent last.
     pub(crate) folded: Vec<FinishedCall>,
+    /// The model's reasoning.
+    pub(crate) thoughts: Thoughts,
     /// Whether the agent has been started.
     pub(crate) ready: bool,
     pub(crate) turn: Option<Turn>,
     /// An activity other than a turn that keeps the agent busy.
     pub(crate) activity: Option<Activity>,
     pub(crate) command: Option<Activity>,
+    /// The running command that the user started with `!`.
+    pub(crate) shell: Option<ShellRun>,
+    /// Outputs of the user's commands, to send with the next message.
+    pub(crate) outputs: Outputs,
+    /// When an extension last inserted text that the user has not edited since.
+    inserted: Option<Instant>,
     /// Prompts and commands that are waiting for the agent to become idle.
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) submits: Submits,
@@ -70,8 +92,8 @@ pub(crate) struct State {
     pub(crate) panels: Vec<Panel>,
     /// Tool calls that are waiting for confirmation.
     pub(crate) questions: VecDeque<Question>,
-    /// Tools that the user has allowed for the rest of the session.
-    pub(crate) granted: Vec<ToolGrant>,
+    /// Decides which tool calls need confirmation.
+    pub(crate) approvals: Arc<Approvals>,
     pub(crate) dialog: Option<Dialog>,
     pub(crate) status: Status,
     /// The commands that extensions provide.
@@ -91,22 +113,43 @@ pub(crate) struct Activity {
 /// A prompt or command that is waiting for the agent to become idle.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Queued {
-    /// A prompt from the user.
-    Prompt(String),
+    /// A prompt from the user, or from a command that the user ran.
+    Prompt(UserPrompt),
     /// A prompt from an extension.
     Submitted {
         extension: String,
         text: String,
     },
     Builtin(Builtin, String),
+    /// A shell command from the user. It waits only until the agent has started.
+    Shell(String),
+}
+
+/// A prompt that was not submitted by an extension on its own.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct UserPrompt {
+    pub(crate) text: String,
+    /// The images to attach. Paths that do not exist are left as text.
+    pub(crate) images: Vec<PathBuf>,
+}
+
+impl UserPrompt {
+    /// Creates a prompt without images.
+    pub(crate) fn text(text: String) -> Self {
+        Self {
+            text,
+            images: Vec::new(),
+        }
+    }
 }
 
 impl Queued {
     /// Returns the text to show in the queue.
     pub(crate) fn text(&self) -> String {
         match self {
-            Self::Prompt(text) => text.clone(),
+            Self::Prompt(prompt) => prompt.text.clone(),
             Self::Submitted { extension, text } => format!("[{extension}] {text}"),
+            Self::Shell(command) => format!("!{command}"),
             Self::Builtin(builtin, args) if args.is_empty() => format!("/{}", builtin.name()),
             Self::Builtin(builtin, args) => format!("/{} {args}", builtin.name()),
         }
@@ -137,33 +180,13 @@ pub(crate) struct Command {
 pub(crate) struct Status {
     pub(crate) provider: String,
     pub(crate) model: String,
-    /// Tokens in the transcript, and the size of the model's context window.
+    /// Number of tokens in the transcript.
     pub(crate) used: u64,
+    /// Size of the model's context window, in tokens.
     pub(crate) window: u64,
     pub(crate) cost: f64,
     pub(crate) cwd: String,
     pub(crate) jailed: bool,
-    /// Whether tool calls need confirmation.
-    pub(crate) confirm: bool,
-}
-
-/// A tool and its caller. A permission for the model to call a tool does not apply to extensions.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct ToolGrant {
-    /// The extension that calls the tool, or `None` for the model.
-    pub(crate) caller: Option<String>,
-    pub(crate) tool: String,
-}
-
-/// A tool call that is waiting for confirmation.
-#[derive(Debug, Clone)]
-pub(crate) struct Question {
-    pub(crate) number: u64,
-    pub(crate) grant: ToolGrant,
-    pub(crate) args: Object,
-    pub(crate) selected: usize,
-    /// The earliest time at which the question accepts an answer.
-    pub(crate) answerable_from: Instant,
 }
 
 /// A dialog shown in place of the editor.
@@ -266,6 +289,9 @@ impl State {
             now: Instant::now(),
             size,
             theme,
+            providers: Providers::of(&Config::default()),
+            rings: false,
+            has_focus: None,
             editor: Editor::default(),
             popup: Popup::default(),
             files: None,
@@ -273,16 +299,20 @@ impl State {
             output: Vec::new(),
             last_was_notice: false,
             folded: Vec::new(),
+            thoughts: Thoughts::default(),
             ready: false,
             turn: None,
             activity: None,
             command: None,
+            shell: None,
+            outputs: Outputs::default(),
+            inserted: None,
             queue: VecDeque::new(),
             submits: Submits::default(),
             notes: Notes::default(),
             panels: Vec::new(),
             questions: VecDeque::new(),
-            granted: Vec::new(),
+            approvals: Arc::default(),
             dialog: None,
             status,
             commands: Vec::new(),
@@ -318,11 +348,7 @@ impl State {
 
     /// Returns the time from which a question that appears now can be answered.
     pub(crate) fn answerable_from(&self) -> Instant {
-        if self.editor.is_empty() {
-            self.now
-        } else {
-            self.now + ANSWER_DELAY
-        }
+        self.now + ANSWER_DELAY
     }
 
     /// Reports whether an open question does not accept answers yet.
@@ -341,9 +367,32 @@ impl State {
             .any(|from| self.now < from)
     }
 
+    /// Records that the editor contains text that the user may not have written.
+    pub(crate) fn mark_inserted(&mut self) {
+        self.inserted = Some(self.now);
+    }
+
+    /// Records that the user has changed the text. Keys pressed just after text was inserted do not
+    /// count, because the user has not seen it yet.
+    pub(crate) fn mark_edited(&mut self) {
+        let was_unseen = |at: Instant| self.now.saturating_duration_since(at) < ANSWER_DELAY;
+        if self.editor.is_empty() || !self.inserted.is_some_and(was_unseen) {
+            self.inserted = None;
+        }
+    }
+
+    /// Reports whether the editor contains inserted text that the user has not edited.
+    pub(crate) fn is_inserted(&self) -> bool {
+        self.inserted.is_some()
+    }
+
     /// Reports whether a dialog is open that needs the agent to stay idle.
     pub(crate) fn has_blocking_dialog(&self) -> bool {
-        matches!(self.dialog, Some(Dialog::Picker(_) | Dialog::Trust(_)))
+        match &self.dialog {
+            Some(Dialog::Picker(picker)) => picker.needs_idle_agent,
+            Some(Dialog::Trust(_)) => true,
+            _ => false,
+        }
     }
 
     /// Reports whether the screen changes without input.
@@ -351,6 +400,7 @@ impl State {
         self.turn.is_some()
             || self.activity.is_some()
             || self.command.is_some()
+            || self.shell.is_some()
             || self.is_exit_armed()
             || match &self.dialog {
                 Some(Dialog::Extensions { .. }) => true,
@@ -376,11 +426,11 @@ impl State {
     }
 
     /// Queues a prompt from the user, ahead of those from extensions.
-    pub(crate) fn queue_prompt(&mut self, text: String) {
+    pub(crate) fn queue_prompt(&mut self, prompt: UserPrompt) {
         let is_submitted = |it: &Queued| matches!(it, Queued::Submitted { .. });
         let at = self.queue.iter().position(is_submitted);
         let at = at.unwrap_or(self.queue.len());
-        self.queue.insert(at, Queued::Prompt(text));
+        self.queue.insert(at, Queued::Prompt(prompt));
     }
 
     /// Queues a prompt from an extension, unless too many are queued.
@@ -400,7 +450,7 @@ impl State {
             // its own notes.
             self.notify(
                 Level::Warning,
-                format!("{extension} submitted too many prompts; at most {most} can be queued, and at most {most} will run until you send a prompt"),
+                format!("{extension} submitted too many prompts; at most {most} can be queued, and at most {most} can run before your next prompt"),
             );
         }
     }

@@ -21,7 +21,7 @@ use ratatui::{
 };
 use tokio::sync::Notify;
 
-pub(crate) use input::{Input, read as read_input};
+pub(crate) use input::{Input, Inputs};
 pub(crate) use mode::{Raw, is_terminal, panics};
 
 use encode::{ScreenRow, row};
@@ -50,6 +50,8 @@ pub(crate) struct Terminal {
     shown: Vec<ScreenRow>,
     /// Whether the content of the live area is unknown, for example after a resize.
     stale: bool,
+    /// Whether to ring the bell with the next frame.
+    rings: bool,
     writer: ScreenWriter,
     raw: Raw,
 }
@@ -62,6 +64,7 @@ impl Terminal {
             size: mode::size().unwrap_or(DEFAULT_SIZE),
             shown: Vec::new(),
             stale: false,
+            rings: false,
             writer: ScreenWriter::new(written)?,
             raw,
         })
@@ -88,6 +91,11 @@ impl Terminal {
         self.writer.is_gone()
     }
 
+    /// Rings the bell with the next frame.
+    pub(crate) fn ring(&mut self) {
+        self.rings = true;
+    }
+
     /// Prints `finished` into the scrollback and redraws the live area below it.
     pub(crate) fn draw(&mut self, finished: &[Line<'_>], live: &Buffer) {
         let rows: Vec<ScreenRow> = (0..live.area.height).map(|y| row(live, y)).collect();
@@ -99,6 +107,9 @@ impl Terminal {
             self.draw_changes(&rows, &mut frame);
         }
         (self.shown, self.stale) = (rows, false);
+        if std::mem::take(&mut self.rings) {
+            frame.push('\x07');
+        }
         if !frame.is_empty() {
             self.writer.write(format!("{BEGIN}{frame}{END}"));
         }
@@ -157,7 +168,7 @@ impl Terminal {
         }
     }
 
-    /// Restores the terminal's modes while the process is stopped.
+    /// Restores the terminal's modes before the process is stopped.
     pub(crate) fn suspend(&mut self) {
         self.writer.drain(DRAIN_TIMEOUT);
         self.raw.suspend();
@@ -166,6 +177,14 @@ impl Terminal {
     /// Enters raw mode again.
     pub(crate) fn resume(&mut self) -> io::Result<()> {
         self.raw.resume()?;
+        self.shown.clear();
+        self.resized();
+        Ok(())
+    }
+
+    /// Enters raw mode again after another program has used the terminal.
+    pub(crate) fn resume_after_program(&mut self) -> io::Result<()> {
+        self.raw.resume_after_program()?;
         self.shown.clear();
         self.resized();
         Ok(())

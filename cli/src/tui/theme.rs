@@ -1,5 +1,5 @@
-//! Colours by meaning: one accent, dim for secondary text, red for errors. Colour is never the only
-//! sign.
+//! Colours by meaning: one accent, dim for secondary text, red for errors. Nothing is marked by
+//! colour alone.
 //!
 //! Themes use only the terminal's foreground and its sixteen palette colours, so that the default
 //! theme is readable on any background.
@@ -26,7 +26,7 @@ pub(crate) struct Theme {
     pub(crate) added: Style,
     /// A removed line in a diff, which is also marked with a minus sign.
     pub(crate) removed: Style,
-    /// The selected row in a list, which also has a mark in front.
+    /// The selected row in a list, which also starts with a mark.
     pub(crate) selected: Style,
     /// Syntax highlighting in code blocks.
     pub(crate) syntax: Syntax,
@@ -63,7 +63,7 @@ impl Theme {
         }
     }
 
-    /// The theme for dark and unknown backgrounds.
+    /// Returns the theme for dark and unknown backgrounds.
     pub(crate) fn dark() -> Self {
         Self {
             accent: Style::new().fg(Color::Cyan),
@@ -84,7 +84,7 @@ impl Theme {
         }
     }
 
-    /// The theme for light backgrounds, on which yellow and cyan are hard to read.
+    /// Returns the theme for light backgrounds, on which yellow and cyan are hard to read.
     pub(crate) fn light() -> Self {
         let dark = Self::dark();
         Self {
@@ -100,7 +100,7 @@ impl Theme {
         }
     }
 
-    /// The theme without colours. It still uses bold, dim and underline.
+    /// Returns the theme without colours. It still uses bold, dim and underline.
     pub(crate) fn plain() -> Self {
         let bold = Style::new().add_modifier(Modifier::BOLD);
         Self {

@@ -1,16 +1,19 @@
 //! Turns a stored conversation into items to display.
 
+use std::sync::Arc;
+
 use zot_host::{
     Runtime,
-    message::{Block, Message, Role, shown_content},
+    message::{Block, Message, Role, shown, shown_content},
+    session::Mark,
 };
 use zot_protocol::{
-    AssistantMessageIntercept, Intercept, InterceptName, Object, ToolId, ToolStatus,
+    AssistantMessageIntercept, Intercept, InterceptName, Object, StopReason, ToolId, ToolStatus,
 };
 
 use super::{
     message::Conversation,
-    state::{FinishedCall, Item},
+    state::{FinishedCall, Item, Level, Outputs, Thought},
     update::block_text,
 };
 use crate::{clean, output};
@@ -28,9 +31,12 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
         // answers again.
         runtime.started().await;
     }
-    let mut calls = Vec::new();
-    for message in &messages[from..] {
-        add(runtime, message, &mut calls, &mut items).await;
+    let marks = runtime.marks().await;
+    let mut calls = Calls::new();
+    for (at, message) in messages.iter().enumerate().skip(from) {
+        add(runtime, message, &mut calls, &marks, &mut items).await;
+        let after = marks.iter().filter(|(count, _)| *count == at + 1);
+        items.extend(after.filter_map(|(_, mark)| turn_end(mark)));
     }
     let title = match (title, messages.len()) {
         (_, 0) => title.to_owned(),
@@ -49,7 +55,7 @@ pub(crate) async fn conversation(runtime: &Runtime, title: &str) -> Conversation
 }
 
 /// Returns the index of the first message to display, which is a user message if possible.
-fn first_shown(messages: &[Message]) -> usize {
+fn first_shown(messages: &[Arc<Message>]) -> usize {
     let from = messages.len().saturating_sub(MAX_MESSAGES);
     let offset = messages[from..]
         .iter()
@@ -57,18 +63,28 @@ fn first_shown(messages: &[Message]) -> usize {
     from + offset.unwrap_or(0)
 }
 
-/// Tool calls whose results have not been reached yet.
+/// Tool calls whose results come later in the transcript.
 type Calls<'m> = Vec<(&'m ToolId, &'m str, &'m Object)>;
 
 async fn add<'m>(
     runtime: &Runtime,
     message: &'m Message,
     calls: &mut Calls<'m>,
+    marks: &[(usize, Mark)],
     items: &mut Vec<Item>,
 ) {
     match message.role {
-        Role::User => items.push(Item::User(clean::text(&message.text()))),
+        Role::User => {
+            let (text, images) = block_text(&shown(&message.content));
+            // As when the message was sent, show one line for each output.
+            let (text, mut outputs) = Outputs::split(&text);
+            let (_, text) = outputs.take_into(text);
+            let lines = Some(text).into_iter().filter(|text| !text.is_empty());
+            let lines: Vec<String> = lines.chain(images).collect();
+            items.push(Item::User(lines.join("\n")));
+        }
         Role::Assistant => {
+            items.extend(thought(runtime, message).map(Item::Thought));
             let text = visible(runtime, message.text()).await;
             if !text.trim().is_empty() {
                 items.push(Item::Answer(clean::text(&text)));
@@ -91,15 +107,12 @@ async fn add<'m>(
                     };
                     let (_, name, args) = calls.remove(at);
                     let (text, images) = block_text(&shown_content(content));
+                    let (status, extension) = call_end(marks, call_id, *is_error);
                     items.push(Item::Tool(FinishedCall {
                         name: clean::line(name),
                         args: args.clone(),
-                        extension: None,
-                        status: if *is_error {
-                            ToolStatus::Failed
-                        } else {
-                            ToolStatus::Completed
-                        },
+                        extension,
+                        status,
                         text,
                         images,
                     }));
@@ -107,6 +120,58 @@ async fn add<'m>(
             }
         }
     }
+}
+
+/// Returns how a call ended, and the extension that its tool belongs to.
+fn call_end(marks: &[(usize, Mark)], id: &ToolId, is_error: bool) -> (ToolStatus, Option<String>) {
+    let ended = marks.iter().find_map(|(_, mark)| match mark {
+        Mark::ToolEnd {
+            call_id,
+            status,
+            extension,
+        } if call_id == id => Some((status.clone(), extension.as_deref().map(clean::line))),
+        _ => None,
+    });
+    let usual = if is_error {
+        ToolStatus::Failed
+    } else {
+        ToolStatus::Completed
+    };
+    ended.unwrap_or((usual, None))
+}
+
+/// Returns the notice about a turn that did not end normally.
+fn turn_end(mark: &Mark) -> Option<Item> {
+    let Mark::TurnEnd { stop, error } = mark else {
+        return None;
+    };
+    let (level, text) = match (stop, error) {
+        (_, Some(error)) => (Level::Error, clean::text(error)),
+        (StopReason::Aborted, None) => (Level::Muted, "cancelled".to_owned()),
+        (StopReason::Length, None) => {
+            let text = "the answer was cut off at the model's output limit";
+            (Level::Warning, text.to_owned())
+        }
+        (stop, None) => (Level::Muted, format!("the turn ended with `{stop}`")),
+    };
+    Some(Item::Notice { level, text })
+}
+
+/// Returns the reasoning in a message. While an extension intercepts answers, it is not shown.
+fn thought(runtime: &Runtime, message: &Message) -> Option<Thought> {
+    if runtime.host().intercepts(&InterceptName::AssistantMessage) {
+        return None;
+    }
+    let mut thought = Thought::stored();
+    for block in &message.content {
+        if let Block::Thinking { text, .. } = block {
+            thought.add(&clean::text(text));
+            if !text.is_empty() {
+                thought.add("\n");
+            }
+        }
+    }
+    (!thought.text.trim().is_empty()).then_some(thought)
 }
 
 /// Returns the text that the user is allowed to see. The transcript contains the model's original

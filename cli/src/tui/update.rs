@@ -1,28 +1,35 @@
-//! The only place that changes the state: applies a message and returns the effects to perform.
+//! Applies messages to the state, and returns the effects to perform.
 
 mod agent;
 mod command;
 mod dialog;
+mod history;
 mod host;
 mod keys;
+mod question;
+mod shell;
+mod steering;
 
 pub(crate) use agent::block_text;
-pub(crate) use dialog::ANSWERS;
+pub(crate) use command::{shell_command, would_run};
 
 use std::time::{Duration, Instant};
 
 use ratatui::layout::Size;
-use zot_host::provider::Model;
+use zot_host::{Prompt, provider::Model};
 use zot_protocol::{PanelResize, limits};
 
 use super::{
     message::{Conversation, Effect, EffectResult, Message},
     state::{
-        Command, Dialog, Item, Level, Panel, Picker, Queued, State, Submits, TrustDialog, Turn,
+        Command, Dialog, Item, Level, Outputs, Panel, Picker, Queued, State, Submits, TrustDialog,
+        Turn, UserPrompt,
     },
 };
 use crate::clean;
 
+/// Minimum length of a turn that rings the bell when it ends.
+const LONG_TURN: Duration = Duration::from_secs(10);
 /// How often the `/ext` dialog refreshes its statistics.
 const REFRESH: Duration = Duration::from_secs(1);
 
@@ -36,7 +43,11 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
         Message::Resized(size) => resized(state, size, &mut effects),
         Message::Tick => tick(state, &mut effects),
         Message::Event(event) => agent::event(state, event),
-        Message::Ended => agent::ended(state),
+        Message::Focus(has_focus) => state.has_focus = Some(has_focus),
+        Message::Ended => {
+            effects.extend(ends_long_turn(state).then_some(Effect::Ring));
+            agent::ended(state);
+        }
         Message::Host(said) => host::message(state, said, &mut effects),
         Message::Untrusted(untrusted, then) => {
             if untrusted.is_empty() {
@@ -60,6 +71,12 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
         Message::CommandResponse { extension, answer } => {
             host::command_response(state, extension, answer, &mut effects);
         }
+        Message::Notice(level, text) => state.notify(level, clean::line(&text)),
+        Message::SteeringRefused(text) => steering::refused(state, &text),
+        Message::ImagesRead(read) => images_read(state, read, &mut effects),
+        Message::DraftEdited(edited) => keys::draft_edited(state, edited),
+        Message::ShellProgress(line) => shell::progress(state, &line),
+        Message::ShellEnded(outcome) => shell::ended(state, outcome),
         Message::EffectDone(result) => {
             state.activity = None;
             effect_done(state, result);
@@ -75,13 +92,28 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
     effects
 }
 
+/// Reports whether to notify the user that the turn has ended: it was long, nothing else is queued,
+/// the user has not cancelled it, and the terminal is not known to have focus.
+fn ends_long_turn(state: &State) -> bool {
+    let is_long = state
+        .turn
+        .as_ref()
+        .is_some_and(|turn| !turn.cancelled && state.now.duration_since(turn.since) >= LONG_TURN);
+    is_long && state.rings && state.queue.is_empty() && state.has_focus != Some(true)
+}
+
 /// Starts queued work while the agent is idle.
 fn run_queue(state: &mut State, effects: &mut Vec<Effect>) {
     while !state.is_busy() && !state.has_blocking_dialog() {
         match state.queue.pop_front() {
-            Some(Queued::Prompt(text)) => {
+            Some(Queued::Prompt(UserPrompt { text, images })) => {
                 state.submits = Submits::default();
-                prompt(state, text, effects);
+                state.turn = Some(Turn::new("starting", Some(text.clone()), state.now));
+                if images.is_empty() {
+                    send(state, Prompt::text(text), effects);
+                } else {
+                    effects.push(Effect::ReadImages { text, images });
+                }
             }
             Some(Queued::Submitted { extension, .. }) if state.submits.run >= limits::SUBMITS => {
                 state.submit_dropped(&extension);
@@ -89,17 +121,44 @@ fn run_queue(state: &mut State, effects: &mut Vec<Effect>) {
             Some(Queued::Submitted { text, .. }) => {
                 state.submits.run += 1;
                 state.submits.running = true;
-                prompt(state, text, effects);
+                state.turn = Some(Turn::new("starting", Some(text.clone()), state.now));
+                effects.push(Effect::Prompt(Prompt::text(text)));
             }
+            Some(Queued::Shell(command)) => shell::run(state, &command, effects),
             Some(Queued::Builtin(builtin, args)) => command::run(state, builtin, &args, effects),
             None => return,
         }
     }
 }
 
-fn prompt(state: &mut State, text: String, effects: &mut Vec<Effect>) {
-    state.turn = Some(Turn::new("starting", Some(text.clone()), state.now));
-    effects.push(Effect::Prompt(text));
+/// Sends the user's prompt together with the outputs of their commands. The screen shows one line
+/// for each output.
+fn send(state: &mut State, mut prompt: Prompt, effects: &mut Vec<Effect>) {
+    let (sent, shown) = state.outputs.take_into(&prompt.text);
+    if let Some(turn) = &mut state.turn {
+        turn.prompt = Some(shown.clone());
+        turn.sent = (sent != shown).then(|| (sent.clone(), shown));
+    }
+    prompt.text = sent;
+    effects.push(Effect::Prompt(prompt));
+}
+
+/// Sends a prompt whose images have been read, unless the user has cancelled it. If an image cannot
+/// be read, nothing is sent, and the text returns to the editor.
+fn images_read(state: &mut State, read: Result<Prompt, String>, effects: &mut Vec<Effect>) {
+    match read {
+        Ok(prompt) if state.turn.as_ref().is_some_and(|turn| !turn.cancelled) => {
+            send(state, prompt, effects);
+        }
+        Ok(_) => agent::ended(state),
+        Err(why) => {
+            let prompt = state.turn.take().and_then(|turn| turn.prompt);
+            if let Some(text) = prompt.filter(|_| state.editor.is_empty()) {
+                state.editor.set(&text);
+            }
+            state.notify(Level::Error, clean::text(&why));
+        }
+    }
 }
 
 fn resized(state: &mut State, size: Size, effects: &mut Vec<Effect>) {
@@ -137,6 +196,16 @@ fn effect_done(state: &mut State, result: EffectResult) {
             state.notify(Level::Done, clean::line(&text));
         }
         EffectResult::Conversation(conversation) => load_conversation(state, *conversation),
+        EffectResult::Rewound { conversation, text } => {
+            load_conversation(state, *conversation);
+            if state.editor.is_empty() {
+                let (text, outputs) = Outputs::split(&text);
+                state.outputs = outputs;
+                state.editor.set(text);
+                // An extension may have submitted it.
+                state.mark_inserted();
+            }
+        }
         EffectResult::Choices {
             title,
             choices,
@@ -163,6 +232,10 @@ fn load_conversation(state: &mut State, conversation: Conversation) {
     } = conversation;
     state.notes.clear();
     state.folded.clear();
+    state.thoughts.folded = items.iter().rev().find_map(|item| match item {
+        Item::Thought(thought) => Some(thought.clone()),
+        _ => None,
+    });
     if !title.is_empty() {
         state.output.push(Item::Divider(title));
     }

@@ -2,16 +2,17 @@
 
 use ratatui::{
     buffer::Buffer,
-    layout::Rect,
+    layout::{Rect, Size},
     style::{Modifier, Style},
     text::Line,
 };
 
 use super::{
     state::{Dialog, Focus, Item, State},
+    update::{shell_command, would_run},
     widget::{
-        confirm, editor, extensions, item, login, notes, panel, picker, popup, queue, spinner,
-        status, tool, trust,
+        confirm, editor, extensions, item, login, notes, outputs, panel, picker, popup, queue,
+        spinner, status, thought, tool, trust,
     },
 };
 
@@ -89,6 +90,9 @@ fn top(state: &State, room: usize) -> Vec<Line<'static>> {
         // The rest of the streaming text continues directly below its printed lines.
         joins = turn.has_shown && !open.is_empty();
         parts.push(item::indented(open, width));
+        if let Some(thought) = turn.thought.as_ref().filter(|_| state.thoughts.are_shown) {
+            parts.push(thought::live(thought, width, theme));
+        }
         let time = state.now.duration_since(turn.since);
         let calls = turn.calls.iter().enumerate();
         let calls = calls.flat_map(|(at, call)| tool::running(call, at == 0, time, width, theme));
@@ -107,7 +111,15 @@ fn top(state: &State, room: usize) -> Vec<Line<'static>> {
             command, hint, state.now, width, theme,
         )]);
     }
-    parts.push(queue::lines(&state.queue, width, theme));
+    if let Some(shell) = &state.shell {
+        let time = state.now.duration_since(shell.since);
+        let mut lines = tool::running(&shell.call, true, time, width, theme);
+        lines.push(spinner::of_shell(shell, state.now, width, theme));
+        parts.push(lines);
+    }
+    parts.push(outputs::lines(&state.outputs, width, theme));
+    let steered = state.turn.iter().flat_map(|turn| &turn.steered);
+    parts.push(queue::lines(steered, &state.queue, width, theme));
     parts.push(notes::lines(&state.notes, width, (room / 2).max(1), theme));
     let mut lines: Vec<Line<'static>> = Vec::new();
     for part in parts.into_iter().filter(|part| !part.is_empty()) {
@@ -124,13 +136,25 @@ fn top(state: &State, room: usize) -> Vec<Line<'static>> {
     lines
 }
 
+fn has_bar(size: Size) -> bool {
+    size.height >= MIN_HEIGHT_FOR_BAR
+}
+
+/// Returns the number of rows that a dialog can fill.
+pub(crate) fn rows_of_dialog(size: Size) -> usize {
+    size.height
+        .saturating_sub(has_bar(size).into())
+        .max(1)
+        .into()
+}
+
 /// Returns the editor or dialog, the status bar below it, and the cursor position.
 fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
     let (size, theme) = (state.size, &state.theme);
     let width = size.width;
-    let bar = size.height >= MIN_HEIGHT_FOR_BAR;
+    let bar = has_bar(size);
+    let rows = rows_of_dialog(size);
     let room = size.height.saturating_sub(u16::from(bar)).max(1);
-    let rows = usize::from(room);
     let (mut lines, cursor) = match (state.focus(), &state.dialog) {
         (Focus::Question, _) => (question(state, rows), None),
         (Focus::Dialog, Some(Dialog::Trust(it))) => {
@@ -154,8 +178,9 @@ fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
         }
         (Focus::Editor | Focus::Dialog, _) => {
             let most = (room * 2 / 3).max(1);
-            let (mut lines, cursor) = editor::lines(&state.editor, width, most, theme);
-            // Limit the popup's height, because one that fills the screen would hide the
+            let (mut lines, cursor) =
+                editor::lines(&state.editor, editor_title(state), width, most, theme);
+            // Limit the popup's height, because a popup that fills the screen would hide the
             // conversation.
             let left = rows.saturating_sub(lines.len()).min((rows / 2).max(4));
             lines.extend(popup::lines(&state.popup, width, left, theme));
@@ -166,6 +191,20 @@ fn bottom(state: &State) -> (Vec<Line<'static>>, Option<(u16, u16)>) {
         lines.push(status::line(state, width));
     }
     (lines, cursor)
+}
+
+/// Returns the title of the editor, which says what happens to text that is not a prompt.
+fn editor_title(state: &State) -> &'static str {
+    let text = state.editor.written();
+    if state.editor.begins_with_chip() {
+        ""
+    } else if state.is_inserted() && would_run(state, text) {
+        "written by an extension · edit it to run it"
+    } else if shell_command(text).is_some() {
+        "run in the shell"
+    } else {
+        ""
+    }
 }
 
 fn question(state: &State, rows: usize) -> Vec<Line<'static>> {

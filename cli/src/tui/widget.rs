@@ -6,6 +6,7 @@ pub(crate) mod extensions;
 pub(crate) mod item;
 pub(crate) mod login;
 pub(crate) mod notes;
+pub(crate) mod outputs;
 pub(crate) mod panel;
 pub(crate) mod picker;
 pub(crate) mod popup;
@@ -13,6 +14,7 @@ pub(crate) mod queue;
 pub(crate) mod rule;
 pub(crate) mod spinner;
 pub(crate) mod status;
+pub(crate) mod thought;
 pub(crate) mod tool;
 pub(crate) mod trust;
 

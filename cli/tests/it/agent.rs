@@ -1,11 +1,14 @@
 //! The agent run from the command line, without a terminal.
 
+mod approvals;
 mod auth;
 mod extensions;
 mod flags;
 mod interrupted;
 mod json;
 mod killed;
+mod named_providers;
+mod output_schema;
 mod print;
 mod scratch;
 mod secrets;

@@ -1,4 +1,5 @@
-//! Checks `README.md` and `docs/*.md`: commands run, frames validate, links resolve, fields exist.
+//! Checks `README.md` and `docs/*.md`: commands run, frames validate, links resolve, fields exist,
+//! tables are complete.
 
 mod dependencies;
 mod fields;
@@ -6,6 +7,7 @@ mod json;
 mod links;
 mod promises;
 mod shell;
+mod tables;
 
 use std::{fs, path::Path};
 

@@ -428,12 +428,12 @@ fn mistakes_are_diagnosed_before_the_deadline() {
         (
             format!("print('{{{hello}}}')\nsys.stdin.read()"),
             "run",
-            "error: py did not start: stdout is block-buffered: output came only after stdin was closed\nhint: flush stdout after each frame: print(..., flush=True)",
+            "error: py did not start: stdout is block-buffered: output arrived only after stdin was closed\nhint: flush stdout after each frame: print(..., flush=True)",
         ),
         (
             TOOL.replace("ANSWER", "e(type='tool_result', id='nope', content=[])"),
             "call",
-            "error: py: its `tool_result` has another `id` than the request: `{\"type\": \"tool_result\", \"id\": \"nope\", \"content\": []}`\nhint: copy the `id` of the request, \"1\", as a string",
+            "error: py: the `id` of its `tool_result` does not match the request: `{\"type\": \"tool_result\", \"id\": \"nope\", \"content\": []}`\nhint: copy the `id` of the request (\"1\") as a string",
         ),
         (
             TOOL.replace(
@@ -441,7 +441,7 @@ fn mistakes_are_diagnosed_before_the_deadline() {
                 "print(json.dumps({'type': 'tool_result', 'id': frame['id'], 'content': []}, indent=1), flush=True)",
             ),
             "call",
-            "error: py: zot cannot read its answer: `tool_result` is spread over 5 lines",
+            "error: py: zot cannot read its response: `tool_result` is spread over 5 lines",
         ),
         (
             TOOL.replace("ANSWER", "e(type='tool_result', id=frame['id'], content=[], isError=True)"),

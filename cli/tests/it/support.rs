@@ -62,6 +62,13 @@ impl World {
         self.root().join(name)
     }
 
+    /// Writes `config.json`.
+    pub(crate) fn configure(&self, config: &serde_json::Value) {
+        let home = self.path("zot");
+        std::fs::create_dir_all(&home).expect("failed to create directory");
+        std::fs::write(home.join("config.json"), config.to_string()).expect("failed to write");
+    }
+
     /// The working directory.
     pub(crate) fn work(&self) -> PathBuf {
         self.path("work")

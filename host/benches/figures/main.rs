@@ -62,7 +62,7 @@ fn main() {
             .args(&words)
             .status();
         if again.is_err() {
-            println!("skipped: taskset not found, so nothing is pinned");
+            println!("skipped: taskset not found, so there are no pinned results");
         }
     }
 }

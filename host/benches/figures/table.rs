@@ -30,7 +30,7 @@ impl Table {
         let how = if bench.pinned {
             "the host, pinned to one core"
         } else {
-            "the host, as a user has it"
+            "the host, unpinned"
         };
         println!("{how:<60}  {:>14}  {:>14}", "goal", "figure");
         for row in rows {

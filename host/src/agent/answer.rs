@@ -12,6 +12,8 @@ use crate::{
 #[derive(Debug, Default)]
 pub(super) struct Answer {
     blocks: Vec<Block>,
+    /// Whether the last block is reasoning that has not ended.
+    thinking: bool,
     /// Tool calls that have started but are not complete yet.
     open: Vec<OpenCall>,
     /// Tool calls with invalid arguments, each with the reason.
@@ -19,6 +21,9 @@ pub(super) struct Answer {
     pub(super) tokens: Tokens,
     pub(super) stop: Option<StopReason>,
 }
+
+/// What to answer to a tool call that is not complete.
+const INCOMPLETE: &str = "this call is incomplete, so it did not run";
 
 #[derive(Debug)]
 struct OpenCall {
@@ -41,16 +46,10 @@ impl Answer {
                 Some(rpc::TextDelta::new(text).into())
             }
             Delta::Thinking(text) => {
-                self.last_thinking().0.push_str(&text);
-                None
+                self.open_thinking().push_str(&text);
+                (!text.is_empty()).then(|| rpc::ThinkingDelta::new(text).into())
             }
-            Delta::ThinkingSignature(signature) => {
-                self.last_thinking()
-                    .1
-                    .get_or_insert_default()
-                    .push_str(&signature);
-                None
-            }
+            Delta::ThinkingEnd(signature) => self.end_thinking(signature),
             Delta::ToolStart { id, name } => {
                 let event = rpc::ToolUseStart::new(id.clone(), &name);
                 self.open.push(OpenCall {
@@ -82,21 +81,49 @@ impl Answer {
             }
             Delta::Stop(stop) => {
                 self.stop = Some(stop);
+                // The answer can be cut off within a call.
+                for OpenCall { id, name, .. } in std::mem::take(&mut self.open) {
+                    self.malformed.push((id.clone(), INCOMPLETE.to_owned()));
+                    let args = Object::new();
+                    self.blocks.push(Block::ToolCall { id, name, args });
+                }
                 None
             }
         }
     }
 
-    fn last_thinking(&mut self) -> (&mut String, &mut Option<String>) {
-        if !matches!(self.blocks.last(), Some(Block::Thinking { .. })) {
+    /// Returns the block of reasoning that is streaming, or begins one.
+    fn open_thinking(&mut self) -> &mut String {
+        let is_open = std::mem::replace(&mut self.thinking, true)
+            && matches!(self.blocks.last(), Some(Block::Thinking { .. }));
+        if !is_open {
             self.blocks.push(Block::Thinking {
                 text: String::new(),
                 signature: None,
             });
         }
         match self.blocks.last_mut() {
-            Some(Block::Thinking { text, signature }) => (text, signature),
+            Some(Block::Thinking { text, .. }) => text,
             _ => unreachable!("pushed above"),
+        }
+    }
+
+    /// Ends the block of reasoning that is streaming. If there is none, the signature is data about
+    /// the block that follows, which is of no interest to drivers.
+    fn end_thinking(&mut self, new: Option<String>) -> Option<rpc::Event> {
+        let is_open = std::mem::take(&mut self.thinking);
+        match self.blocks.last_mut() {
+            Some(Block::Thinking { text, signature }) if is_open => {
+                *signature = new;
+                Some(rpc::ThinkingEnd::new(text.is_empty()).into())
+            }
+            _ => {
+                self.blocks.extend(new.map(|signature| Block::Thinking {
+                    text: String::new(),
+                    signature: Some(signature),
+                }));
+                None
+            }
         }
     }
 
@@ -133,14 +160,8 @@ impl Answer {
         })
     }
 
-    /// Reports whether the answer contains a tool call, complete or not.
-    pub(super) fn calls(&self) -> bool {
-        let call = |block: &Block| matches!(block, Block::ToolCall { .. });
-        !self.open.is_empty() || self.blocks.iter().any(call)
-    }
-
-    /// Returns what may stay of an incomplete answer: its text. A tool call would have no result,
-    /// and a provider rejects thinking without its signature.
+    /// Returns the part of an incomplete answer that can be kept: its text. A tool call would have
+    /// no result, and a provider rejects reasoning without its signature.
     pub(super) fn into_partial(mut self) -> Self {
         self.blocks
             .retain(|block| matches!(block, Block::Text { .. }));
@@ -151,13 +172,27 @@ impl Answer {
         }
     }
 
+    /// Replaces all blocks with this text, which the user has seen.
+    pub(super) fn with_text(self, text: String) -> Self {
+        let text = (!text.is_empty()).then_some(Block::Text { text });
+        Self {
+            blocks: text.into_iter().collect(),
+            tokens: self.tokens,
+            ..Self::default()
+        }
+    }
+
     /// Reports whether there is no text. Providers reject blank messages.
     pub(super) fn is_blank(&self) -> bool {
         self.text().trim().is_empty()
     }
 
-    /// Returns the blocks for the transcript.
-    pub(super) fn into_blocks(self) -> Vec<Block> {
+    /// Returns the blocks for the transcript. Reasoning at the end belongs to a block that is
+    /// missing, and providers reject it.
+    pub(super) fn into_blocks(mut self) -> Vec<Block> {
+        while let Some(Block::Thinking { .. }) = self.blocks.last() {
+            self.blocks.pop();
+        }
         self.blocks
     }
 
@@ -194,6 +229,30 @@ fn read_args(text: &str) -> Result<Object, String> {
 mod tests {
     use super::*;
 
+    #[test]
+    fn a_call_that_is_cut_off_is_kept_as_malformed() {
+        let mut deltas: Vec<Delta> = call([r#"{"pa"#]).collect();
+        deltas.pop();
+        deltas.push(Delta::Stop(StopReason::Length));
+        let (answer, _) = answer(deltas);
+        assert_eq!(answer.tool_calls().count(), 1);
+        assert_eq!(
+            answer.malformed,
+            [(ToolId::from("t1"), INCOMPLETE.to_owned())]
+        );
+    }
+
+    #[test]
+    fn reasoning_without_a_following_block_is_dropped() {
+        let deltas = [
+            Delta::Text("a".into()),
+            Delta::Thinking("hm".into()),
+            Delta::ThinkingEnd(Some("sig".into())),
+        ];
+        let (answer, _) = answer(deltas);
+        assert_eq!(answer.into_blocks(), [Block::Text { text: "a".into() }]);
+    }
+
     fn answer(deltas: impl IntoIterator<Item = Delta>) -> (Answer, Vec<String>) {
         let mut answer = Answer::default();
         let events = deltas
@@ -224,7 +283,7 @@ mod tests {
         let before = [
             Delta::Thinking("h".into()),
             Delta::Thinking("m".into()),
-            Delta::ThinkingSignature("sig".into()),
+            Delta::ThinkingEnd(Some("sig".into())),
             Delta::Text("Hel".into()),
             Delta::Text("lo".into()),
         ];
@@ -234,6 +293,9 @@ mod tests {
         assert_eq!(
             events,
             [
+                "thinking_delta",
+                "thinking_delta",
+                "thinking_end",
                 "text_delta",
                 "text_delta",
                 "tool_use_start",
@@ -243,7 +305,7 @@ mod tests {
             ]
         );
         assert_eq!(answer.text(), "Hello");
-        assert!(answer.calls() && answer.malformed.is_empty());
+        assert!(answer.malformed.is_empty());
         let mut args = Object::new();
         args.insert("path".into(), "x".into());
         assert_eq!(
@@ -263,6 +325,53 @@ mod tests {
                 },
             ]
         );
+    }
+
+    #[test]
+    fn each_block_of_reasoning_keeps_its_own_signature() {
+        let end = |signature: &str| Delta::ThinkingEnd(Some(signature.into()));
+        let (answer, _) = answer([
+            Delta::Thinking("a".into()),
+            end("one"),
+            end("redacted"),
+            end("redacted too"),
+            Delta::Thinking("b".into()),
+            Delta::ThinkingEnd(None),
+            Delta::Thinking("c".into()),
+            end("two"),
+            Delta::Text("x".into()),
+            Delta::Thinking("d".into()),
+            Delta::ThinkingEnd(None),
+            Delta::Text("y".into()),
+        ]);
+        let block = |text: &str, signature: Option<&str>| Block::Thinking {
+            text: text.into(),
+            signature: signature.map(str::to_owned),
+        };
+        assert_eq!(
+            answer.into_blocks(),
+            [
+                block("a", Some("one")),
+                block("", Some("redacted")),
+                block("", Some("redacted too")),
+                block("b", None),
+                block("c", Some("two")),
+                Block::Text { text: "x".into() },
+                block("d", None),
+                Block::Text { text: "y".into() },
+            ]
+        );
+    }
+
+    #[test]
+    fn drivers_are_notified_of_redacted_reasoning_but_not_of_other_data() {
+        let mut answer = Answer::default();
+        let sealed = || Delta::ThinkingEnd(Some("sealed".into()));
+        assert_eq!(answer.take_in(Delta::Thinking(String::new())), None);
+        let redacted = rpc::ThinkingEnd::new(true).into();
+        assert_eq!(answer.take_in(sealed()), Some(redacted));
+        assert_eq!(answer.take_in(sealed()), None);
+        assert_eq!(answer.blocks().len(), 2);
     }
 
     #[test]

@@ -58,7 +58,7 @@ impl Events {
             let sent = self.sent.load(Ordering::SeqCst);
             let mut handled = self.handled.clone();
             tokio::select! {
-                // Fails if the stream is gone, and with it the order of events.
+                // Fails if the stream is gone, in which case the order no longer matters.
                 _ = handled.wait_for(|handled| *handled >= sent) => {}
                 () = self.cancel.cancelled() => {}
             }
@@ -76,14 +76,14 @@ impl Events {
 pub struct EventStream {
     from: mpsc::Receiver<rpc::Event>,
     received: u64,
-    /// The number of events that the caller has handled: those before its latest call.
+    /// The number of events that the caller has handled: those it received before its latest call.
     handled: watch::Sender<u64>,
 }
 
 impl EventStream {
     /// Waits for the next event. Returns `None` after the last one. Notes about an event reach the
-    /// [`Hooks`](crate::Hooks) after the call that follows it, so handle each event before asking
-    /// for the next.
+    /// [`Hooks`](crate::Hooks) only when the caller asks for the next event, so handle each event
+    /// before that.
     pub async fn next(&mut self) -> Option<rpc::Event> {
         self.mark_handled();
         let event = self.from.recv().await;

@@ -1,19 +1,23 @@
 //! Runs the tool calls of the model and of extensions: finds each tool, and reports the call and
 //! its result to the driver, the transcript and the session file.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{
+    Arc,
+    atomic::{AtomicU64, Ordering},
+};
 
+use futures_util::{StreamExt, stream::FuturesOrdered};
 use tokio::sync::mpsc;
 use tokio_util::sync::CancellationToken;
-use zot_protocol::{InterceptName, Object, StopReason, ToolId, rpc};
+use zot_protocol::{InterceptName, Object, StopReason, ToolId, ToolStatus, rpc};
 
-use super::{Agent, events::Events};
+use super::{Agent, events::Events, images};
 use crate::{
-    ToolOutcome, clock,
+    Preview, ToolOutcome, clock,
     extension::{CallChain, notes::HeldNotes},
     host::{Executor, ExtensionTools, Invocation, Progress, Running, Watcher},
     message::{Block, Role, shown_content},
-    session::ExtensionCall,
+    session::{ExtensionCall, Mark},
     tool::{self, Toolbox},
 };
 
@@ -27,6 +31,14 @@ const KEPT_ARGS: usize = 4 * 1024;
 struct BuiltinTools<'a>(&'a Toolbox);
 
 impl Executor for BuiltinTools<'_> {
+    fn preview<'e>(
+        &'e self,
+        chain: &'e CallChain,
+        args: &'e Object,
+    ) -> Running<'e, Option<Preview>> {
+        Box::pin(self.0.preview(chain.tool(), args.clone()))
+    }
+
     fn execute<'e>(
         &'e self,
         chain: &'e CallChain,
@@ -34,6 +46,15 @@ impl Executor for BuiltinTools<'_> {
         progress: Progress<'e>,
     ) -> Running<'e, ToolOutcome> {
         Box::pin(async move {
+            // Such a command would outlive the extension's call, and could not be cancelled with
+            // it.
+            let in_background = args.get("run_in_background").is_some_and(|it| *it != false);
+            if chain.caller().is_some() && in_background {
+                return ToolOutcome::error(
+                    ToolStatus::Failed,
+                    "an extension cannot run a command in the background",
+                );
+            }
             // A cancelled tool stops everything it has started before it returns.
             let running = self.0.run(chain.tool(), args, progress, chain.token());
             running
@@ -69,6 +90,16 @@ impl Watcher for ModelCall<'_> {
     }
 }
 
+/// A call by the model that has been announced but has not run.
+struct AnnouncedCall<'c> {
+    call: &'c rpc::ToolCall,
+    invocation: Invocation<'c>,
+    /// Why the call cannot run, if it is malformed.
+    malformed: Option<&'c (ToolId, String)>,
+    /// The event for the call; `None` once it has been sent to the driver.
+    event: Option<rpc::ToolCall>,
+}
+
 /// Records the arguments that an extension's call was executed with.
 #[derive(Default)]
 struct Executed(Option<Object>);
@@ -80,8 +111,8 @@ impl Watcher for Executed {
 }
 
 impl Agent {
-    /// Announces all tool calls of a message, ends the model's turn, and runs the calls in order.
-    /// Every call gets a result in the transcript, whatever happens.
+    /// Announces all tool calls in a message, ends the model's turn, and runs the calls. Every call
+    /// gets a result in the transcript, in order, whatever happens.
     pub(super) async fn run_calls(
         &self,
         calls: &[rpc::ToolCall],
@@ -91,59 +122,117 @@ impl Agent {
     ) {
         // Drivers do not see arguments until the interceptors that may change them have answered.
         let held = self.host.intercepts(&InterceptName::ToolCall);
-        let mut invocations = Vec::with_capacity(calls.len());
+        let mut announced = Vec::with_capacity(calls.len());
         for call in calls {
             let chain = CallChain::cancelled_by(&call.name, cancel);
             let args = call.args.clone();
             let mut invocation = Invocation::new(&self.host, call.id.clone(), chain, args);
             invocation.announce();
-            invocations.push(invocation);
+            announced.push(AnnouncedCall {
+                call,
+                invocation,
+                malformed: malformed.iter().find(|(id, _)| *id == call.id),
+                event: held.then(|| call.clone()),
+            });
             if !held {
                 events.send(call.clone()).await;
             }
         }
         self.end_turn(StopReason::ToolUse, None, events).await;
-        for (call, mut invocation) in calls.iter().zip(invocations) {
-            let mut event = held.then(|| call.clone());
-            let why = malformed.iter().find(|(id, _)| *id == call.id);
-            let outcome = match why {
-                Some((_, why)) => invocation.refuse(why),
-                None => {
-                    self.run_call(call, &mut invocation, &mut event, events)
-                        .await
-                }
-            };
-            if let Some(event) = event {
-                events.send(event).await;
+        let mut announced = announced.into_iter().peekable();
+        while let Some(first) = announced.next() {
+            let mut batch = vec![first];
+            while self.is_read_only(batch[0].call)
+                && let Some(next) = announced.next_if(|it| self.is_read_only(it.call))
+            {
+                batch.push(next);
             }
-            // Save the result before it is shown, so that everything the user saw survives a crash.
-            let result = Block::ToolResult {
-                call_id: call.id.clone(),
-                is_error: outcome.is_error,
-                content: outcome.content.clone(),
-            };
-            self.append(Role::Tool, vec![result]).await;
-            let mut event = rpc::ToolResult::new(
-                call.id.clone(),
-                outcome.is_error,
-                shown_content(&outcome.content),
-            );
-            event.extension = outcome.extension;
-            event.status = Some(outcome.status);
-            events.send(event).await;
-            events.release(invocation.take_notes()).await;
+            self.run_batch(batch, events, cancel).await;
         }
     }
 
-    /// Runs a call and forwards its progress lines. Sets `event` to `None` if it was sent to the
-    /// driver.
-    async fn run_call(
+    /// Reports whether a call only reads, so that it can run in parallel with others.
+    fn is_read_only(&self, call: &rpc::ToolCall) -> bool {
+        tool::READ_ONLY.contains(&&*call.name) && self.is_builtin(&call.name)
+    }
+
+    /// Runs calls in parallel. Reports their results in order.
+    async fn run_batch(
         &self,
-        call: &rpc::ToolCall,
-        invocation: &mut Invocation<'_>,
-        event: &mut Option<rpc::ToolCall>,
+        mut batch: Vec<AnnouncedCall<'_>>,
         events: &Events,
-    ) -> ToolOutcome {
+        cancel: &CancellationToken,
+    ) {
+        if batch.len() > 1 {
+            // An interceptor has as much time for each call as if the calls ran one by one.
+            let turns = Arc::default();
+            for it in &mut batch {
+                it.invocation.take_turns(Arc::clone(&turns));
+            }
+        }
+        let running = batch.into_iter().map(|mut it| async {
+            let outcome = match it.malformed {
+                Some((_, why)) => it.invocation.refuse(why),
+                None => self.run_call(&mut it, events).await,
+            };
+            (it, outcome)
+        });
+        let mut running: FuturesOrdered<_> = running.collect();
+        while let Some((it, outcome)) = running.next().await {
+            self.report_result(it, outcome, events, cancel).await;
+        }
+    }
+
+    async fn report_result(
+        &self,
+        mut ended: AnnouncedCall<'_>,
+        mut outcome: ToolOutcome,
+        events: &Events,
+        cancel: &CancellationToken,
+    ) {
+        let id = &ended.call.id;
+        if let Some(event) = ended.event {
+            events.send(event).await;
+        }
+        let is_foreign =
+            outcome.extension.is_some() || self.host.intercepts(&InterceptName::ToolResult);
+        images::fit_result(&mut outcome.content, is_foreign, cancel).await;
+        // Save the result before it is shown, so that everything the user saw survives a crash.
+        let result = Block::ToolResult {
+            call_id: id.clone(),
+            is_error: outcome.is_error,
+            content: outcome.content.clone(),
+        };
+        self.append(Role::Tool, vec![result]).await;
+        let is_obvious = match outcome.status {
+            ToolStatus::Completed => !outcome.is_error,
+            ToolStatus::Failed => outcome.is_error,
+            _ => false,
+        };
+        if !is_obvious || outcome.extension.is_some() {
+            self.mark(&Mark::ToolEnd {
+                call_id: id.clone(),
+                status: outcome.status.clone(),
+                extension: outcome.extension.clone(),
+            })
+            .await;
+        }
+        let content = shown_content(&outcome.content);
+        let mut event = rpc::ToolResult::new(id.clone(), outcome.is_error, content);
+        event.extension = outcome.extension;
+        event.status = Some(outcome.status);
+        events.send(event).await;
+        events.release(ended.invocation.take_notes()).await;
+    }
+
+    /// Runs a call and forwards its progress lines.
+    async fn run_call(&self, announced: &mut AnnouncedCall<'_>, events: &Events) -> ToolOutcome {
+        let AnnouncedCall {
+            call,
+            invocation,
+            event,
+            ..
+        } = announced;
         let (to, mut lines) = mpsc::channel(PROGRESS);
         let count = AtomicU64::new(0);
         let mut watcher = ModelCall {
@@ -182,11 +271,17 @@ impl Agent {
         if !self.config.tools.has(tool) {
             return None;
         }
-        Some(if tool::NAMES.contains(&tool) {
+        Some(if self.is_builtin(tool) {
             Box::new(BuiltinTools(&self.toolbox))
         } else {
             Box::new(ExtensionTools(&self.host))
         })
+    }
+
+    /// Reports whether this name currently belongs to a built-in tool.
+    pub(super) fn is_builtin(&self, name: &str) -> bool {
+        let is_replaced = || self.host.registry().tool(name).is_some();
+        tool::NAMES.contains(&name) || tool::REPLACEABLE.contains(&name) && !is_replaced()
     }
 
     /// Runs a tool call from an extension, which can call every tool that the model can.

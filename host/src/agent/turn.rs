@@ -4,22 +4,29 @@
 //! **Whatever happens, the transcript stays valid**: every tool call in it is followed by its
 //! result.
 
-use std::sync::Arc;
+use std::{collections::VecDeque, sync::Arc};
 
-use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
 use zot_protocol::{
-    AssistantMessageEvent, AssistantMessageIntercept, Intercept, InterceptName, StopReason,
-    TurnEnd, TurnPurpose, TurnStart, TurnStartIntercept, UserMessageEvent, UserMessageIntercept,
-    rpc,
+    AssistantMessageEvent, AssistantMessageIntercept, Intercept, InterceptName, NoteLevel, Object,
+    StopReason, TurnEnd, TurnPurpose, TurnStart, TurnStartIntercept, UserMessageEvent,
+    UserMessageIntercept, rpc,
 };
 
-use super::{Agent, answer::Answer, events::Events};
+use super::{
+    Agent,
+    answer::Answer,
+    events::Events,
+    images,
+    model_call::{Ended, Reply},
+    steering::SteerError,
+};
 use crate::{
     clock,
     extension::notes::HeldNotes,
     message::{Block, Message, Role, shown},
-    provider::{ProviderError, Tokens},
+    provider::ProviderError,
+    session::Mark,
 };
 
 /// A prompt from the user.
@@ -29,6 +36,9 @@ pub struct Prompt {
     pub text: String,
     /// The images, each as a media type and base64 data.
     pub images: Vec<(String, String)>,
+    /// The JSON Schema of the final answer, for providers with structured output; `None` for text.
+    /// The answer is not checked.
+    pub output_schema: Option<Arc<Object>>,
 }
 
 impl Prompt {
@@ -36,70 +46,127 @@ impl Prompt {
     pub fn text(text: impl Into<String>) -> Self {
         Self {
             text: text.into(),
-            images: Vec::new(),
+            ..Self::default()
         }
+    }
+
+    /// The size in bytes.
+    pub(super) fn bytes(&self) -> usize {
+        let images = self.images.iter().map(|(_, data)| data.len());
+        self.text.len() + images.sum::<usize>()
     }
 }
 
-/// A model's answer, complete or not.
-struct Reply {
-    answer: Answer,
-    /// Whether the answer's text was held back from the user while it streamed.
-    held: bool,
-    ended: Ended,
+/// Why a message was not added to the transcript.
+enum NotSubmitted {
+    /// An interceptor blocked it.
+    Blocked { reason: String, notes: HeldNotes },
+    /// The prompt was aborted.
+    Aborted,
 }
 
-/// How a model call ended.
-enum Ended {
-    Complete,
-    Failed(ProviderError),
-    Aborted,
+/// What to do after a model call.
+enum Next {
+    /// Make another one, with the results of the tools.
+    Call,
+    /// End the prompt, unless the user has sent a message in the meantime.
+    Finish,
+    /// End the prompt, after a failure or an abort.
+    End,
 }
 
 impl Agent {
     /// Runs a prompt to its end. The last event is `done`, exactly once.
     pub(crate) async fn prompt(&self, prompt: Prompt, events: &Events, cancel: &CancellationToken) {
+        self.steering.open();
+        let output_schema = prompt.output_schema.clone();
+        self.state.lock().await.output_schema = output_schema;
         self.make_room(events, cancel).await;
-        if self.submit(prompt, events, cancel).await {
-            self.steps(events, cancel).await;
+        self.remark_on_changes().await;
+        match self.submit(prompt, events, cancel).await {
+            Ok(()) => self.steps(events, cancel).await,
+            Err(NotSubmitted::Blocked { reason, notes }) => {
+                events.send(rpc::Error::new(reason)).await;
+                events.release(notes).await;
+            }
+            Err(NotSubmitted::Aborted) => {}
         }
+        self.steering.close();
         events.send(rpc::Done::default()).await;
         self.sync().await;
     }
 
+    /// Adds a message to the running prompt.
+    pub(crate) fn steer(&self, prompt: Prompt) -> Result<(), SteerError> {
+        self.steering.push(prompt)
+    }
+
+    /// Adds messages that the user has sent in the meantime to the transcript. Returns whether
+    /// there were any.
+    async fn deliver(
+        &self,
+        messages: VecDeque<Prompt>,
+        events: &Events,
+        cancel: &CancellationToken,
+    ) -> bool {
+        let mut delivered = false;
+        for message in messages {
+            match self.submit(message, events, cancel).await {
+                Ok(()) => delivered = true,
+                Err(NotSubmitted::Blocked { reason, notes }) => {
+                    let message = format!("your message was not delivered: {reason}");
+                    self.config.hooks.notice(NoteLevel::Warn, &message);
+                    events.release(notes).await;
+                }
+                Err(NotSubmitted::Aborted) => break,
+            }
+        }
+        delivered
+    }
+
     /// Adds the user's message to the transcript, unless an interceptor blocks it.
-    async fn submit(&self, prompt: Prompt, events: &Events, cancel: &CancellationToken) -> bool {
-        let Prompt { text, images } = prompt;
+    async fn submit(
+        &self,
+        prompt: Prompt,
+        events: &Events,
+        cancel: &CancellationToken,
+    ) -> Result<(), NotSubmitted> {
+        let Prompt { text, images, .. } = prompt;
         let asked = UserMessageIntercept::new(text).into();
         let (asked, notes) = tokio::select! {
             biased;
-            () = cancel.cancelled() => return false,
+            () = cancel.cancelled() => return Err(NotSubmitted::Aborted),
             answered = self.host.intercept_holding_notes(asked) => answered,
         };
         let text = match asked.result {
             Ok(Intercept::UserMessage(message)) => message.text,
             Ok(_) => unreachable!("a chain does not change the type of its event"),
             Err(block) => {
-                events.send(rpc::Error::new(block.reason)).await;
-                events.release(notes).await;
-                return false;
+                let reason = block.reason;
+                return Err(NotSubmitted::Blocked { reason, notes });
             }
         };
         let mut event = UserMessageEvent::new(&text);
         event.image_count = u32::try_from(images.len()).ok().filter(|count| *count > 0);
-        let image = |(mime_type, data)| Block::Image { mime_type, data };
-        let mut content: Vec<Block> = images.into_iter().map(image).collect();
+        let mut content = images::fit_prompt(images).await;
         if !text.is_empty() || content.is_empty() {
             content.push(Block::Text { text });
         }
         let content_shown = shown(&content);
+        let (mut remarks, told) = self.state.lock().await.take_remarks();
+        remarks.extend(self.toolbox.remarks());
+        content.splice(0..0, remarks.into_iter().map(|text| Block::Remark { text }));
         let time = self.append(Role::User, content).await;
+        if let Some(told) = told {
+            let written = self.state.lock().await.set_told(told);
+            self.report_write_error(written);
+        }
         self.host.send_event(&event.into());
         events
             .send(rpc::UserMessage::new(content_shown, time))
             .await;
         events.release(notes).await;
-        true
+        Ok(())
     }
 
     async fn steps(&self, events: &Events, cancel: &CancellationToken) {
@@ -108,15 +175,27 @@ impl Agent {
                 let message = format!("reached the limit of {} model calls", step - 1);
                 return events.send(rpc::Error::new(message)).await;
             }
-            if !self.step(step, events, cancel).await {
-                return;
+            match self.step(step, events, cancel).await {
+                Next::Call => {
+                    self.deliver(self.steering.take(), events, cancel).await;
+                }
+                Next::Finish => loop {
+                    let messages = self.steering.take_or_close();
+                    if messages.is_empty() {
+                        return;
+                    }
+                    if self.deliver(messages, events, cancel).await {
+                        break;
+                    }
+                },
+                Next::End => return,
             }
             self.make_room(events, cancel).await;
         }
     }
 
-    /// Calls the model once and runs its tools. Returns false when the prompt is finished.
-    async fn step(&self, step: u32, events: &Events, cancel: &CancellationToken) -> bool {
+    /// Calls the model once and runs its tools.
+    async fn step(&self, step: u32, events: &Events, cancel: &CancellationToken) -> Next {
         self.host.send_event(&TurnStart::new(step).into());
         events.send(rpc::TurnStart::new(step)).await;
         let ready = tokio::select! {
@@ -128,11 +207,11 @@ impl Agent {
             Some(Ok(())) => {}
             Some(Err(reason)) => {
                 self.fail(reason, events).await;
-                return false;
+                return Next::End;
             }
             None => {
                 self.end_turn(StopReason::Aborted, None, events).await;
-                return false;
+                return Next::End;
             }
         }
         let Reply {
@@ -145,15 +224,15 @@ impl Agent {
             Ended::Failed(error) => self.failed(answer, held, error, events, cancel).await,
             Ended::Aborted => self.aborted(answer.into_partial(), held, events).await,
         }
-        false
+        Next::End
     }
 
-    /// Asks the `turn_start` interceptors, and those of the system prompt if it has to be rebuilt.
+    /// Asks the `turn_start` interceptors, and those of the system prompt if it has to be built.
     async fn may_begin(&self, step: u32, events: &Events) -> Result<(), String> {
         let (may, notes) = self.may_call_model(step, TurnPurpose::Prompt).await;
         events.release(notes).await;
         may?;
-        self.prepare_system_prompt().await
+        self.prepare_prefix().await
     }
 
     /// Asks the `turn_start` interceptors, which can block any model call. `Err` is the reason.
@@ -169,73 +248,59 @@ impl Agent {
         (may, notes)
     }
 
-    /// Calls the model and streams its answer, except for the parts that an interceptor may still
-    /// change.
-    async fn ask(&self, events: &Events, cancel: &CancellationToken) -> Reply {
-        let held = self.host.intercepts(&InterceptName::AssistantMessage);
-        let args_held = self.host.intercepts(&InterceptName::ToolCall);
-        let mut answer = Answer::default();
-        let mut deltas = self.stream().await;
-        let mut has_begun = false;
-        let ended = loop {
-            let delta = tokio::select! {
-                biased;
-                () = cancel.cancelled() => break Ended::Aborted,
-                delta = deltas.next() => delta,
-            };
-            let delta = match delta {
-                Some(Ok(delta)) => delta,
-                Some(Err(error)) => break Ended::Failed(error),
-                None => break Ended::Failed(self.cut_off().await),
-            };
-            if !std::mem::replace(&mut has_begun, true) {
-                events.send(rpc::AssistantStart::default()).await;
-            }
-            match answer.take_in(delta) {
-                Some(rpc::Event::TextDelta(_)) if held => {}
-                Some(rpc::Event::ToolUseArgs(_)) if args_held => {}
-                Some(event) => events.send(event).await,
-                None => {}
-            }
-            if answer.stop.is_some() {
-                break Ended::Complete;
-            }
-        };
-        Reply {
-            answer,
-            held,
-            ended,
-        }
-    }
-
-    /// Handles a complete answer: shows and stores it, and runs its tools. Returns false when the
-    /// prompt is finished.
+    /// Handles a complete answer: shows and stores it, and runs its tools.
     async fn answered(
         &self,
         answer: Answer,
         held: bool,
         events: &Events,
         cancel: &CancellationToken,
-    ) -> bool {
+    ) -> Next {
         let usage = self.count(answer.tokens).await;
         events.send(usage).await;
         let stop = answer.stop.clone().unwrap_or(StopReason::EndTurn);
-        let malformed = answer.malformed.clone();
-        let has_calls = answer.calls();
         let calls: Vec<rpc::ToolCall> = answer.tool_calls().collect();
+        let mut malformed = answer.malformed.clone();
+        if stop == StopReason::Length {
+            // The arguments of the last call may be missing.
+            let last = calls.last().filter(|call| call.args.is_empty());
+            let cut = last.filter(|call| malformed.iter().all(|(id, _)| *id != call.id));
+            malformed.extend(cut.map(|call| (call.id.clone(), String::new())));
+            let remark = self.report_cut(calls.is_empty()).await;
+            for (_, why) in &mut malformed {
+                why.clone_from(&remark);
+            }
+        }
         let visible = self.visible(&answer, held).await;
         self.publish(answer, visible, held, events).await;
-        if !has_calls {
+        if calls.is_empty() {
             self.end_turn(stop, None, events).await;
-            return false;
+            return Next::Finish;
         }
         self.run_calls(&calls, &malformed, events, cancel).await;
         if cancel.is_cancelled() {
-            // The model's turn has already ended; this one tells the driver why nothing follows.
+            // The model's turn has already ended; this event tells the driver why nothing follows.
+            self.mark_end(&StopReason::Aborted, None).await;
             events.send(rpc::TurnEnd::new(StopReason::Aborted)).await;
-            return false;
+            return Next::End;
         }
-        true
+        Next::Call
+    }
+
+    /// Tells the user that an answer was truncated at the output limit. Returns the result of a tool
+    /// call that is incomplete because of this. If the answer has no calls, prepares a remark for
+    /// the model.
+    async fn report_cut(&self, is_text: bool) -> String {
+        let cut = "cut off at the model's output limit";
+        if is_text {
+            let remark = format!("Your previous answer was {cut}.");
+            self.state.lock().await.remarks.push(remark);
+        }
+        let message = format!("the answer was {cut}");
+        self.config.hooks.notice(NoteLevel::Warn, &message);
+        format!(
+            "the answer was {cut} before this call was complete, so it did not run. Write less at a time, for example in several calls."
+        )
     }
 
     /// Stores an answer unchanged and shows it as the interceptors left it.
@@ -313,7 +378,7 @@ impl Agent {
         }
     }
 
-    /// Ends a call that failed. The part of the answer that was shown stays in the transcript.
+    /// Ends a model call that failed. The text of the incomplete answer is kept in the transcript.
     async fn failed(
         &self,
         answer: Answer,
@@ -343,7 +408,8 @@ impl Agent {
         events.release(notes).await;
     }
 
-    /// Ends a call that was aborted. The part of the answer that was shown stays in the transcript.
+    /// Ends a model call that was aborted. The text of the incomplete answer is kept in the
+    /// transcript.
     async fn aborted(&self, partial: Answer, held: bool, events: &Events) {
         self.report_partial_usage(partial.tokens, events).await;
         if !partial.is_blank() {
@@ -359,14 +425,6 @@ impl Agent {
         self.end_turn(StopReason::Aborted, None, events).await;
     }
 
-    /// Counts the tokens that the provider has reported for an incomplete answer.
-    async fn report_partial_usage(&self, tokens: Tokens, events: &Events) {
-        if tokens != Tokens::default() {
-            let usage = self.count(tokens).await;
-            events.send(usage).await;
-        }
-    }
-
     /// Ends a model call, and with it the prompt, with an error.
     async fn fail(&self, why: String, events: &Events) {
         let error = rpc::Error::new(&why);
@@ -379,9 +437,24 @@ impl Agent {
         let mut event = TurnEnd::new(stop.clone());
         event.error.clone_from(&error);
         self.host.send_event(&event.into());
+        self.mark_end(&stop, error.clone()).await;
         let mut event = rpc::TurnEnd::new(stop);
         event.error = error;
         events.send(event).await;
+    }
+
+    /// Records in the session that the model's turn did not end normally.
+    async fn mark_end(&self, stop: &StopReason, error: Option<String>) {
+        if !matches!(stop, StopReason::EndTurn | StopReason::ToolUse) {
+            let stop = stop.clone();
+            self.mark(&Mark::TurnEnd { stop, error }).await;
+        }
+    }
+
+    /// Records in the session something that the user sees in addition to the messages.
+    pub(super) async fn mark(&self, mark: &Mark) {
+        let written = self.state.lock().await.session.mark(mark);
+        self.report_write_error(written);
     }
 
     /// Adds a message to the transcript and the session, and returns its timestamp.
@@ -394,7 +467,7 @@ impl Agent {
         };
         let mut state = self.state.lock().await;
         let written = state.session.append(&message);
-        Arc::make_mut(&mut state.transcript).push(message);
+        Arc::make_mut(&mut state.transcript).push(Arc::new(message));
         drop(state);
         self.report_write_error(written);
         time

@@ -22,7 +22,7 @@ impl Caller {
         }
     }
 
-    /// Waits until no interceptor is being asked about another call of this extension.
+    /// Waits for this extension's turn: interceptors handle its calls one at a time.
     pub(crate) async fn interceptor_turn(&self) -> OwnedMutexGuard<()> {
         Arc::clone(&self.intercepting).lock_owned().await
     }
@@ -175,7 +175,7 @@ mod tests {
         let beside = chain.call(&caller(), "c", 4).expect("another tool");
         assert!(
             chain.call(&caller(), "b", 4).is_ok(),
-            "once more, beside it"
+            "a second call, not nested in the first"
         );
         below.cancel();
         below.cancelled().await;

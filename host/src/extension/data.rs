@@ -3,8 +3,8 @@
 //! Different extensions can have the same name, so data belongs to a name *and* the source of the
 //! extension. The first extension with a name gets `extension-data/NAME`. The owner of that
 //! directory is recorded in a file outside of it, where the extension cannot write. Another
-//! extension with the same name gets a directory of its own, unless the user gives it the first
-//! one.
+//! extension with the same name gets a separate directory, unless the user transfers the first one
+//! to it.
 
 use std::{
     collections::BTreeMap,

@@ -11,8 +11,8 @@
 //! trusts it, it is not started **and does not shadow**. Otherwise a repository could disable a
 //! global guard, without the user being asked, by containing an extension with the same name. For
 //! the same reason, `enabled: false` in a project-local manifest only shadows if the user trusts
-//! it. Until then the global extension with that name starts as usual, and [`Untrusted::instead`]
-//! shows the user which one that is and what trusting the project would replace. A disabled
+//! it. Until then, the global extension with that name starts as usual. [`Untrusted::instead`] says
+//! which one that is, so that the user knows what trusting the project would replace. A disabled
 //! extension that shadows nothing needs no trust.
 
 mod digest;
@@ -41,8 +41,8 @@ pub use trust::{TrustProject, TrustSubject, Untrusted, UntrustedReason};
 
 use crate::{home::Home, untrusted};
 
-/// The maximum number of extensions in a project. Only the first ones in order
-/// of directory name are loaded.
+/// The maximum number of extensions in a project. Only the first ones in order of directory name
+/// are loaded.
 pub const PROJECT_EXTENSIONS: usize = 64;
 /// The maximum number of entries in a project's extensions folder. A larger folder is not read.
 const PROJECT_ENTRIES: usize = 1_000;

@@ -28,7 +28,7 @@ pub enum Failure {
     #[error("{0}")]
     Refused(Box<Refusal>),
     /// Its queue is full.
-    #[error("it does not read its input")]
+    #[error("it is not reading its input")]
     QueueFull,
     /// It rewrote an event without permission to do so.
     #[error("it is not allowed to rewrite {0}: its permissions lack \"intercept\": [\"{0}\"]")]

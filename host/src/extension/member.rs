@@ -44,7 +44,7 @@ use crate::HostConfig;
 
 /// How long to wait for the end of an extension's stderr after it has exited.
 const STDERR_GRACE: Duration = Duration::from_millis(500);
-/// How long to wait at shutdown for its registrations to be saved.
+/// How long to wait at shutdown for an extension's registrations to be saved.
 const SAVE_GRACE: Duration = Duration::from_millis(100);
 
 /// The host, from the point of view of its members.
@@ -302,7 +302,7 @@ impl Member {
             return;
         }
         if self.calls.is_closed() {
-            self.log("ignored submit: it is shutting down");
+            self.log("ignored submit: the extension is shutting down");
         } else if let Err(refused) = self.may_submit() {
             self.log(&format!("refused submit: {refused}"));
             self.connection.report_refused("submit", &refused);

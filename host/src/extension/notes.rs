@@ -10,8 +10,8 @@ use zot_protocol::NoteLevel;
 
 use crate::Hooks;
 
-/// The maximum number of notes that wait per extension. One more passes them all on, so that a
-/// flood uses no memory and meets the program's own limits.
+/// The maximum number of notes that wait per extension. If another one arrives, all of them are
+/// passed on, so that a flood uses little memory here and the program's own limits apply to it.
 const MAX_WAITING: usize = 20;
 
 /// The notes of one extension.
@@ -23,7 +23,7 @@ pub(crate) struct Notes {
 
 #[derive(Default)]
 struct State {
-    /// The number of events that the extension is intercepting and the program has not received.
+    /// The number of events that the extension intercepts and the program has not received yet.
     holds: usize,
     waiting: VecDeque<Note>,
 }

@@ -110,7 +110,7 @@ struct QueueState {
     overflowed: bool,
     /// Wakes the driving task when the pipe accepts data again.
     driver: Waker,
-    /// When the pipe last accepted something. Only valid while the queue is not empty.
+    /// When the pipe last accepted data. Only valid while the queue is not empty.
     progress: Instant,
 }
 

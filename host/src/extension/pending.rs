@@ -1,8 +1,8 @@
 //! Pending requests by id, each with its deadline. An id is a number here and a string of decimal
 //! digits on the wire.
 //!
-//! The connection has one timer for all of them, so that a request that is answered in time, as
-//! nearly all are, needs no timer of its own.
+//! All requests share the connection's timer, because nearly all of them are answered in time and
+//! would not use a separate one.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -38,7 +38,7 @@ pub enum RequestError {
     #[error("it sent a line longer than {0} bytes")]
     LineTooLong(usize),
     /// The extension's queue is full.
-    #[error("it does not read its input")]
+    #[error("it is not reading its input")]
     QueueFull,
     /// The request is too large for a frame.
     #[error("the request is {bytes} bytes, over the frame limit of {limit}")]

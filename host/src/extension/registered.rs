@@ -116,7 +116,7 @@ impl Registered {
             }
         }
         if !unknown.is_empty() {
-            // The list may be long, and so may each name.
+            // Both the list and each name may be long.
             let names = unknown.iter().take(10);
             let names: Vec<String> = names
                 .map(|name| name.escape_debug().take(80).collect())

@@ -74,6 +74,14 @@ pub struct Builtins {
     pub commands: Vec<String>,
     /// Tools.
     pub tools: Vec<String>,
+    /// Tools that extensions can call, and replace by registering the same name.
+    pub replaceable_tools: Vec<String>,
+}
+
+impl Builtins {
+    pub(crate) fn has_tool(&self, name: &String) -> bool {
+        self.tools.contains(name) || self.replaceable_tools.contains(name)
+    }
 }
 
 impl Registry {

@@ -41,7 +41,7 @@ impl Stats {
         self.recent.push_back(record.latency);
     }
 
-    /// The median of the last 256 latencies; `None` if there is none.
+    /// The median of the last 256 latencies; `None` if there are none.
     pub fn median(&self) -> Option<Duration> {
         let mut recent: Vec<Duration> = self.recent.iter().copied().collect();
         recent.sort_unstable();

@@ -30,7 +30,9 @@ impl Host {
                 let id = id.as_str();
                 return caller.log(&format!("ignored call_tool: the id {id:?} is in use"));
             }
-            Err(BeginError::Closed) => return caller.log("ignored call_tool: it is shutting down"),
+            Err(BeginError::Closed) => {
+                return caller.log("ignored call_tool: the extension is shutting down");
+            }
         }
         let caller = Arc::clone(caller);
         caller.runtime.clone().spawn(async move {
@@ -67,7 +69,7 @@ impl Host {
             ));
         }
         if self.registry().tool(&call.name).is_none()
-            && !self.0.shared.config.builtins.tools.contains(&call.name)
+            && !self.0.shared.config.builtins.has_tool(&call.name)
         {
             return Err(HostError::NoSuchTool(call.name.clone()).to_string());
         }

@@ -6,7 +6,10 @@ use serde_json::Value;
 use zot_protocol::{Content, Object, ToolResult, validate::ToolSchema};
 
 use super::{Host, HostError, ToolOutcome};
-use crate::extension::{CallChain, Tool};
+use crate::{
+    Preview,
+    extension::{CallChain, Tool},
+};
 
 /// Receives the progress lines of a running tool.
 pub(crate) type Progress<'p> = &'p mut (dyn FnMut(String) + Send);
@@ -23,6 +26,15 @@ pub(crate) trait Executor: Send + Sync {
         args: Object,
     ) -> Running<'e, Result<Object, ToolOutcome>> {
         Box::pin(std::future::ready(Ok(args)))
+    }
+
+    /// Returns what a call would change, for a user who is asked to confirm it. Default: unknown.
+    fn preview<'e>(
+        &'e self,
+        _chain: &'e CallChain,
+        _args: &'e Object,
+    ) -> Running<'e, Option<Preview>> {
+        Box::pin(std::future::ready(None))
     }
 
     /// Runs the tool until it finishes or `chain` is cancelled.
@@ -164,8 +176,8 @@ async fn check(
     checking.await.expect("checking a value does not panic")
 }
 
-/// The [`size`] up to which a value is not worth a blocking thread: checking it takes microseconds,
-/// once the schema is compiled.
+/// The [`size`] from which a value is checked on a blocking thread. Checking a smaller one takes
+/// microseconds, once the schema is compiled.
 const LARGE: usize = 4096;
 
 /// A rough measure of the work a value takes to check.

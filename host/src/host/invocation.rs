@@ -1,9 +1,9 @@
 //! One tool call from its announcement to the report of its end: the only place that knows the
 //! order of announcing, intercepting, confirming, executing and reporting.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
-use tokio::sync::OwnedMutexGuard;
+use tokio::sync::{Mutex, OwnedMutexGuard};
 use zot_protocol::{
     Intercept, InterceptName, Object, ToolCallEvent, ToolCallIntercept, ToolId, ToolResult,
     ToolResultEvent, ToolResultIntercept, ToolStatus, limits, rpc,
@@ -15,7 +15,8 @@ use super::{
     slot::Slot,
 };
 use crate::{
-    Confirmed,
+    ApprovalRequest, Confirmed,
+    approval::{Decision, PendingCall},
     extension::{CallChain, chain::ChainOutcome, event::truncate_content, notes::HeldNotes},
 };
 
@@ -25,7 +26,7 @@ const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 /// Receives updates about a tool call while it runs.
 pub(crate) trait Watcher: Send {
     /// The interceptors have answered. The call is about to run with these arguments, or was
-    /// blocked. Dropping `notes` passes on what they told the user about it.
+    /// blocked. Dropping `notes` passes their notes about it on to the user.
     fn intercepted(
         &mut self,
         _args: Option<&Object>,
@@ -60,7 +61,7 @@ impl Host {
             Err(NotCalled::Result(result)) => return Ok(result),
             Err(NotCalled::Error(error)) => return Err(error),
         };
-        self.confirm(&chain, &args).await?;
+        self.approve(&tools, None, &chain, &args).await?;
         tools.call(&chain, args, progress).await
     }
 
@@ -85,12 +86,40 @@ impl Host {
         ToolId::from(format!("call-{}", self.0.shared.ids.next()))
     }
 
-    /// Asks the embedding program whether to make a call.
-    async fn confirm(&self, chain: &CallChain, args: &Object) -> Result<(), HostError> {
-        let (hooks, tool) = (&self.0.shared.config.hooks, chain.tool());
-        match hooks.confirm(chain.caller(), tool, args).await {
+    /// Returns an error unless the user's rules or the user allow a call.
+    async fn approve(
+        &self,
+        executor: &dyn Executor,
+        tool_id: Option<&ToolId>,
+        chain: &CallChain,
+        args: &Object,
+    ) -> Result<(), HostError> {
+        let config = &self.0.shared.config;
+        let tool = chain.tool().to_owned();
+        let call = PendingCall {
+            caller: chain.caller(),
+            tool: chain.tool(),
+            args,
+        };
+        let rule = match config.approvals.decide(&call) {
+            Decision::Allow => return Ok(()),
+            Decision::Ask(rule) => rule.map(Box::new),
+            Decision::Deny(rule) => {
+                let rule = Box::new(rule);
+                return Err(HostError::Forbidden { tool, rule });
+            }
+        };
+        let preview = executor.preview(chain, args).await;
+        let request = ApprovalRequest {
+            call,
+            tool_id,
+            preview: preview.as_ref(),
+            rule: rule.as_deref(),
+        };
+        match config.hooks.confirm(request).await {
             Confirmed::Yes => Ok(()),
-            Confirmed::No => Err(HostError::Declined(tool.to_owned())),
+            Confirmed::No => Err(HostError::Declined(tool)),
+            Confirmed::Unavailable => Err(HostError::Unconfirmed { tool, rule }),
         }
     }
 
@@ -120,8 +149,10 @@ pub(crate) struct Invocation<'h> {
     announced: bool,
     /// Whether the user has been shown this call, if an extension makes it.
     shown: bool,
-    /// What the interceptors told the user about the last event that they were asked about.
+    /// The interceptors' notes about the last event that they were asked about.
     notes: HeldNotes,
+    /// Locked while interceptors are asked, if the call runs in parallel with others.
+    turns: Option<Arc<Mutex<()>>>,
 }
 
 impl<'h> Invocation<'h> {
@@ -134,7 +165,14 @@ impl<'h> Invocation<'h> {
             announced: false,
             shown: false,
             notes: HeldNotes::default(),
+            turns: None,
         }
+    }
+
+    /// Makes calls that run in parallel ask the interceptors one at a time.
+    #[cfg(feature = "agent")]
+    pub(crate) fn take_turns(&mut self, turns: Arc<Mutex<()>>) {
+        self.turns = Some(turns);
     }
 
     /// Sends the call's event to observers. [`run`](Self::run) does this for calls made by
@@ -208,7 +246,7 @@ impl<'h> Invocation<'h> {
         Ok(outcome)
     }
 
-    /// Does everything before the tool runs. Returns the arguments for the tool.
+    /// Intercepts, checks and confirms the call. Returns the arguments for the tool.
     async fn prepare(
         &mut self,
         executor: Option<&dyn Executor>,
@@ -224,7 +262,8 @@ impl<'h> Invocation<'h> {
             return Ok(self.args.clone());
         };
         let args = executor.check(&self.chain, self.args.clone()).await?;
-        self.host.confirm(&self.chain, &args).await?;
+        let id = Some(&self.id);
+        self.host.approve(executor, id, &self.chain, &args).await?;
         Ok(args)
     }
 
@@ -277,6 +316,10 @@ impl<'h> Invocation<'h> {
     /// it ends, even if the call is cancelled in between. An extension that calls and cancels in a
     /// loop therefore occupies at most one chain.
     async fn ask(&mut self, turn: Option<OwnedMutexGuard<()>>, event: Intercept) -> ChainOutcome {
+        let _turn = match &self.turns {
+            Some(turns) => Some(turns.lock().await),
+            None => None,
+        };
         let (outcome, notes) = match turn {
             None => self.host.intercept_holding_notes(event).await,
             Some(turn) => {

@@ -21,8 +21,8 @@ use crate::extension::{
 
 impl Host {
     /// Starts extensions in parallel and waits until each one is ready or has failed, but no longer
-    /// than the start-up limit; an extension that is slower joins later. `launches` is in load
-    /// order. Previously loaded extensions are shut down first.
+    /// than the startup limit; slower extensions join later. `launches` is in load order.
+    /// Previously loaded extensions are shut down first.
     ///
     /// Runs to completion even if the caller stops waiting. Starts nothing after a shutdown.
     pub async fn load(&self, launches: Vec<Launch>) -> ReloadStats {
@@ -116,7 +116,7 @@ impl Host {
         let _ = listed.wait_for(|listed| *listed).await;
     }
 
-    /// Reports whether [`listed`](Self::listed) would return at once.
+    /// Reports whether [`listed`](Self::listed) would return immediately.
     pub fn is_listed(&self) -> bool {
         *self.0.listed.borrow()
     }

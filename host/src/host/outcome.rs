@@ -67,7 +67,9 @@ impl From<HostError> for ToolOutcome {
                 error: RequestError::Timeout(_),
                 ..
             } => ToolStatus::TimedOut,
-            HostError::Declined(_) => ToolStatus::Blocked,
+            HostError::Declined(_)
+            | HostError::Forbidden { .. }
+            | HostError::Unconfirmed { .. } => ToolStatus::Blocked,
             _ => ToolStatus::Failed,
         };
         Self::error(status, error.to_string())

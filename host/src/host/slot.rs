@@ -65,7 +65,7 @@ impl Slot {
             Self::Failed(failed) => failed.log.note(&message),
             Self::Started(member) => {
                 member.log(&message);
-                // A reload interrupted the chain; that is not a fault of the extension.
+                // A reload interrupted the chain, which is not the extension's fault.
                 if member.connection.is_shutting_down() {
                     return;
                 }

@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde_json::Value;
-use zot_protocol::rpc::ModelInfo;
+use zot_protocol::{Config, ModelConfig, Object, Reasoning, rpc::ModelInfo};
 
-use super::Tokens;
+use super::{Listed, Tokens};
 use crate::{home::Home, untrusted::read_own};
 
 /// The built-in models.
@@ -14,15 +14,17 @@ const EMBEDDED: &str = include_str!("models.json");
 /// Limits on the size of `models.json` and on its number of models.
 const MAX_BYTES: usize = 1024 * 1024;
 const MAX_MODELS: usize = 10_000;
+/// Providers whose servers run on the user's machine.
+const LOCAL: [&str; 3] = [super::openai::OLLAMA, "lmstudio", "llamacpp"];
 
 /// The known models: the built-in ones, changed and extended by the user's `models.json`.
 ///
 /// The file is `{"models": [{"provider": "ollama", "id": "qwen3:8b", …}]}`. All fields except
 /// `provider` and `id` are optional and default to those of the built-in model: `context_window`
 /// and `max_output` in tokens; `reasoning`, a [`Thinks`]; `reasoning_off`, the effort that turns
-/// reasoning off; `prices` in US dollars per million tokens, `input`, `output`, `cache_read`,
-/// `cache_write`; `long` with `above` (input tokens) and the factors `input` and `output` for
-/// longer requests.
+/// reasoning off; `prices` in US dollars per million tokens: `input`, `output`, `cache_read` and
+/// `cache_write`; `long`, the price factors `input` and `output` for requests with more than
+/// `above` input tokens.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     models: Vec<Model>,
@@ -38,8 +40,13 @@ pub struct Model {
     pub id: String,
     /// Size of the context window in tokens.
     pub context_window: u64,
+    /// The maximum number of input tokens; `None` if the input can fill the context window.
+    pub max_input: Option<u64>,
     /// The maximum number of output tokens.
     pub max_output: u64,
+    /// The maximum that the user has set, which is sent with every request; `None` for the server's
+    /// own. Providers count the requested maximum towards the rate limit.
+    pub output_limit: Option<u64>,
     /// How reasoning is controlled.
     pub thinks: Thinks,
     /// The effort level that turns reasoning off, or the lowest level if none does.
@@ -48,6 +55,8 @@ pub struct Model {
     pub prices: Option<Prices>,
     /// Prices of long requests; `None` if they cost the same.
     pub long: Option<Long>,
+    /// The date on which the provider switches it off, such as `2026-11-30`; `None` if unknown.
+    pub retired: Option<String>,
     /// Where the model is defined.
     pub source: ModelSource,
 }
@@ -57,7 +66,7 @@ pub struct Model {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Thinks {
-    /// It cannot reason.
+    /// The model cannot reason.
     #[default]
     None,
     /// With a token budget.
@@ -69,9 +78,8 @@ pub enum Thinks {
     /// The model decides how much to reason. Reasoning cannot be disabled.
     AdaptiveAlways,
     /// With an effort level.
+    #[serde(alias = "effort_without_tools")]
     Effort,
-    /// With an effort level, but not in a request with tools.
-    EffortWithoutTools,
 }
 
 /// US dollars per million tokens.
@@ -107,6 +115,10 @@ pub enum ModelSource {
     BuiltIn,
     /// In the user's `models.json`.
     File,
+    /// In the user's `config.json`.
+    Config,
+    /// In the list of the provider's server.
+    Listed,
     /// Not defined anywhere: its properties are assumed.
     Assumed,
 }
@@ -116,6 +128,8 @@ impl fmt::Display for ModelSource {
         formatter.write_str(match self {
             Self::BuiltIn => "built in",
             Self::File => "models.json",
+            Self::Config => "config.json",
+            Self::Listed => "listed by the server",
             Self::Assumed => "assumed",
         })
     }
@@ -129,29 +143,115 @@ struct ModelEntry {
     id: String,
     context_window: Option<u64>,
     max_output: Option<u64>,
+    max_input: Option<u64>,
     reasoning: Option<Thinks>,
     reasoning_off: Option<String>,
+    retired: Option<String>,
     prices: Option<Prices>,
     long: Option<Long>,
 }
 
 impl Model {
-    /// Creates an unknown model with conservative assumptions and no prices.
-    fn assumed(provider: &str, id: &str) -> Self {
-        Self {
+    /// Creates a model of which only the id is known, with the properties of the provider's newest
+    /// model if there is one. Its price is unknown.
+    fn assumed(newest: Option<&Self>, provider: &str, id: &str) -> Self {
+        let base = newest.cloned().unwrap_or_else(|| Self {
             provider: provider.to_owned(),
-            id: id.to_owned(),
-            context_window: if provider == super::openai::OLLAMA {
+            id: String::new(),
+            // Servers on the user's machine often have less memory than the model could use.
+            context_window: if LOCAL.contains(&provider) {
                 32_768
             } else {
                 128_000
             },
+            max_input: None,
             max_output: 8192,
-            thinks: Thinks::None,
+            output_limit: None,
+            thinks: Thinks::Effort,
             reasoning_off: None,
             prices: None,
             long: None,
+            retired: None,
             source: ModelSource::Assumed,
+        });
+        Self {
+            id: id.to_owned(),
+            output_limit: None,
+            prices: None,
+            long: None,
+            retired: None,
+            source: ModelSource::Assumed,
+            // A different model on a compatible server may not support Claude's form of reasoning.
+            thinks: if provider == super::anthropic::NAME && !id.starts_with("claude") {
+                Thinks::Effort
+            } else {
+                base.thinks
+            },
+            ..base
+        }
+    }
+
+    /// Replaces assumed sizes with those that the server has listed.
+    #[must_use]
+    pub fn listed(mut self, listed: &Listed) -> Self {
+        if self.source != ModelSource::Assumed {
+            return self;
+        }
+        if let Some(tokens) = listed.context_window {
+            self.context_window = tokens;
+            self.max_input = None;
+            self.source = ModelSource::Listed;
+        }
+        self.max_output = listed.max_output.unwrap_or(self.max_output);
+        self
+    }
+
+    /// Reports whether the provider has switched it off. `today` is a date such as `2026-11-18`.
+    pub fn is_retired(&self, today: &str) -> bool {
+        self.retired.as_deref().is_some_and(|date| date <= today)
+    }
+
+    /// Returns what to tell the user about this choice of model, one line each: that its properties
+    /// are assumed, or that the provider has switched it off. `today` is a date such as
+    /// `2026-11-18`.
+    pub fn remarks(&self, today: &str) -> Vec<String> {
+        let mut remarks = Vec::new();
+        let id = self.id.escape_debug();
+        if self.source == ModelSource::Assumed {
+            let (context, output) = (self.context_window, self.max_output);
+            remarks.push(format!(
+                "unknown model `{id}`: assuming {context} tokens of context and {output} of output; \
+                 if that is wrong, add it to `providers.{}.models` in config.json",
+                self.provider
+            ));
+        }
+        if let Some(date) = self.retired.as_deref().filter(|_| self.is_retired(today)) {
+            remarks.push(format!("{} retired `{id}` on {date}", self.provider));
+        }
+        remarks
+    }
+
+    /// Returns what to tell the user if the model does not support the requested reasoning level.
+    pub fn reasoning_remark(&self, reasoning: Option<Reasoning>) -> Option<String> {
+        let id = self.id.escape_debug();
+        let off = self.reasoning_off.as_deref();
+        match (self.thinks, reasoning?) {
+            (Thinks::None, Reasoning::Off) => None,
+            (Thinks::None, _) => Some(format!(
+                "`{id}` does not reason: the reasoning level has no effect"
+            )),
+            (Thinks::AdaptiveAlways, Reasoning::Off) => Some(format!(
+                "`{id}` always reasons: using its lowest level instead of `off`"
+            )),
+            (Thinks::Effort, Reasoning::Off)
+                if off != Some("none") && self.source != ModelSource::Assumed =>
+            {
+                let lowest = off.unwrap_or("low");
+                Some(format!(
+                    "`{id}` always reasons: using its lowest level, `{lowest}`, instead of `off`"
+                ))
+            }
+            _ => None,
         }
     }
 
@@ -197,9 +297,10 @@ impl Catalogue {
         catalogue
     }
 
-    /// Loads the models. Also returns the problems in the user's file, one line each; its valid
-    /// entries are used anyway.
-    pub fn load(home: &Home) -> (Self, Vec<String>) {
+    /// Loads the models: the built-in ones, those of `models.json`, and those of the configuration.
+    /// Also returns the problems in the user's entries, one line each; valid entries are used
+    /// anyway.
+    pub fn load(home: &Home, config: &Config) -> (Self, Vec<String>) {
         let mut catalogue = Self::built_in();
         let path = home.models();
         let faults = match read_own(&path, MAX_BYTES) {
@@ -208,7 +309,31 @@ impl Catalogue {
             Err(error) => vec![error.to_string()],
         };
         let with_path = |fault| format!("{}: {fault}", path.display());
-        (catalogue, faults.into_iter().map(with_path).collect())
+        let mut faults: Vec<String> = faults.into_iter().map(with_path).collect();
+        for (provider, entry) in &config.providers {
+            for model in &entry.models {
+                let mut properties = match model {
+                    ModelConfig::Id(id) => {
+                        Object::from_iter([("id".to_owned(), id.clone().into())])
+                    }
+                    ModelConfig::Properties(properties) => properties.clone(),
+                };
+                let id = properties.get("id").and_then(Value::as_str);
+                let id = id.unwrap_or("?").escape_debug().to_string();
+                properties.insert("provider".to_owned(), provider.clone().into());
+                if let Err(fault) = catalogue.add(properties.into(), ModelSource::Config) {
+                    let provider = provider.escape_debug();
+                    faults.push(format!("config.json: model `{id}` of {provider}: {fault}"));
+                }
+            }
+        }
+        (catalogue, faults)
+    }
+
+    /// Returns the date of the built-in list.
+    pub fn date() -> String {
+        let list: Value = serde_json::from_str(EMBEDDED).unwrap_or_default();
+        list["date"].as_str().unwrap_or_default().to_owned()
     }
 
     /// Returns all models, in the order of the files.
@@ -224,12 +349,18 @@ impl Catalogue {
             models.find(|model| model.provider == provider && model.id == id)
         };
         let Some(known) = find(id).or_else(|| find(undated(id)?)) else {
-            return Model::assumed(provider, id);
+            return Model::assumed(self.newest(provider), provider, id);
         };
         Model {
             id: id.to_owned(),
             ..known.clone()
         }
+    }
+
+    /// Returns a provider's newest model, which comes first.
+    pub fn newest(&self, provider: &str) -> Option<&Model> {
+        let mut models = self.models.iter();
+        models.find(|model| model.provider == provider)
     }
 
     /// Returns the provider of a known model, or guesses it from the name.
@@ -278,8 +409,10 @@ impl Catalogue {
         if entry.provider.is_empty() || entry.id.is_empty() {
             return Err("`provider` and `id` must not be empty".to_owned());
         }
-        if entry.context_window == Some(0) || entry.max_output == Some(0) {
-            return Err("`context_window` and `max_output` must be greater than 0".to_owned());
+        let sizes = [entry.context_window, entry.max_input, entry.max_output];
+        if sizes.contains(&Some(0)) {
+            let message = "`context_window`, `max_input` and `max_output` must be greater than 0";
+            return Err(message.to_owned());
         }
         let prices = entry.prices.iter().flat_map(|prices| {
             let cache = prices.cache_read.into_iter().chain(prices.cache_write);
@@ -298,10 +431,18 @@ impl Catalogue {
             .position(|model| model.provider == entry.provider && model.id == entry.id);
         let mut model = match known {
             Some(at) => self.models[at].clone(),
-            None => Model::assumed(&entry.provider, &entry.id),
+            None => Model::assumed(self.newest(&entry.provider), &entry.provider, &entry.id),
         };
         model.context_window = entry.context_window.unwrap_or(model.context_window);
+        model.max_input = entry.max_input.or(model.max_input);
         model.max_output = entry.max_output.unwrap_or(model.max_output);
+        if source == ModelSource::BuiltIn {
+            // The built-in list is complete, so nothing is assumed.
+            model.thinks = Thinks::None;
+        } else {
+            model.output_limit = entry.max_output.or(model.output_limit);
+        }
+        model.retired = entry.retired.or(model.retired);
         model.thinks = entry.reasoning.unwrap_or(model.thinks);
         model.reasoning_off = entry.reasoning_off.or(model.reasoning_off);
         model.prices = entry.prices.or(model.prices);

@@ -12,9 +12,8 @@ use serde_json::{Value, json};
 use zot_protocol::Object;
 
 use super::{
-    anthropic,
+    Endpoint, ProviderSpec,
     key::{ApiKey, KeyError},
-    openai,
 };
 use crate::{
     file,
@@ -25,41 +24,34 @@ use crate::{
 /// The size limit of `auth.json`.
 const MAX_BYTES: u64 = 1024 * 1024;
 
-/// The providers with keys, and their environment variables.
-const PROVIDERS: [(&str, Option<&str>); 3] = [
-    (anthropic::NAME, Some("ANTHROPIC_API_KEY")),
-    (openai::NAME, Some("OPENAI_API_KEY")),
-    (openai::OLLAMA, None),
-];
-
-/// Returns the providers that can have a key.
-pub fn providers() -> impl Iterator<Item = &'static str> {
-    PROVIDERS.iter().map(|(name, _)| *name)
+/// A key and where it was found.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct Found<'s> {
+    /// The key.
+    pub key: ApiKey,
+    /// The environment variable that holds it; `None` if it is in the file.
+    pub variable: Option<&'s str>,
+    /// The scheme, host and port of the server that it was saved for; `None` for the built-in URL of
+    /// the provider.
+    pub origin: Option<String>,
 }
 
-/// Returns the environment variables that can hold keys. Child processes do not inherit them.
-pub fn variables() -> impl Iterator<Item = &'static str> {
-    PROVIDERS.iter().filter_map(|(_, variable)| *variable)
-}
-
-/// Returns the environment variable for a provider's key.
-pub fn variable_of(provider: &str) -> Option<&'static str> {
-    let known = PROVIDERS.iter().find(|(name, _)| *name == provider);
-    known.and_then(|(_, variable)| *variable)
+/// A stored key.
+struct StoredKey {
+    key: ApiKey,
+    origin: Option<String>,
 }
 
 /// An error from the key store. No message contains a key.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum CredentialsError {
-    /// The provider does not use an API key.
-    #[error("`{}` is not a provider that uses an API key\nhint: use one of {}", .0.escape_debug(), known())]
-    Provider(String),
     /// An environment variable holds an invalid key.
     #[error("{variable}: {source}")]
     Variable {
         /// The variable.
-        variable: &'static str,
+        variable: String,
         /// What is wrong with it.
         source: KeyError,
     },
@@ -87,11 +79,7 @@ pub enum CredentialsError {
     },
 }
 
-fn known() -> String {
-    PROVIDERS.map(|(name, _)| name).join(", ")
-}
-
-/// The stored keys: `auth.json`, `{"anthropic": {"api_key": "…"}}`, mode 0600.
+/// The stored keys: `auth.json`, `{"anthropic": {"api_key": "…", "origin": "…"}}`, mode 0600.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     path: PathBuf,
@@ -103,33 +91,44 @@ impl Credentials {
         Self { path: home.auth() }
     }
 
-    /// Returns a provider's key. The `given` key wins over the environment variable, which wins
-    /// over the file. An empty variable counts as unset.
-    pub fn find(
+    /// Returns a provider's key. The environment variable takes precedence over the file. An empty
+    /// variable counts as unset.
+    pub fn find<'s>(
         &self,
-        provider: &str,
-        given: Option<&ApiKey>,
+        provider: &'s ProviderSpec,
         vars: impl Fn(&str) -> Option<OsString>,
-    ) -> Result<Option<ApiKey>, CredentialsError> {
-        if let Some(key) = given {
-            return Ok(Some(key.clone()));
-        }
-        if let Some(variable) = variable_of(provider)
+    ) -> Result<Option<Found<'s>>, CredentialsError> {
+        if let Some(variable) = provider.key_env.as_deref()
             && let Some(value) = vars(variable).filter(|value| !value.is_empty())
         {
             // Converting a value that is not UTF-8 adds a replacement character, which is invalid
             // in a key.
-            let text = value.to_string_lossy();
-            let key = ApiKey::new(&text);
-            return key
-                .map(Some)
-                .map_err(|source| CredentialsError::Variable { variable, source });
+            let key = ApiKey::new(&value.to_string_lossy());
+            let key = key.map_err(|source| CredentialsError::Variable {
+                variable: variable.to_owned(),
+                source,
+            })?;
+            let variable = Some(variable);
+            return Ok(Some(Found {
+                key,
+                variable,
+                origin: None,
+            }));
         }
-        self.get(provider)
+        let stored = self.stored(&provider.name)?;
+        Ok(stored.map(|StoredKey { key, origin }| Found {
+            key,
+            variable: None,
+            origin,
+        }))
     }
 
     /// Returns the stored key of a provider. A file that other users can read is an error.
     pub fn get(&self, provider: &str) -> Result<Option<ApiKey>, CredentialsError> {
+        Ok(self.stored(provider)?.map(|stored| stored.key))
+    }
+
+    fn stored(&self, provider: &str) -> Result<Option<StoredKey>, CredentialsError> {
         let Some((file, keys)) = self.read()? else {
             return Ok(None);
         };
@@ -146,7 +145,9 @@ impl Credentials {
             return Err(self.broken(format!("{provider} has no `api_key`")));
         };
         let key = ApiKey::new(text).map_err(|error| self.broken(format!("{provider}: {error}")))?;
-        Ok(Some(key))
+        let origin = entry.get("origin").and_then(Value::as_str);
+        let origin = origin.map(str::to_owned);
+        Ok(Some(StoredKey { key, origin }))
     }
 
     /// Returns the providers with a stored key.
@@ -155,13 +156,20 @@ impl Credentials {
         Ok(keys.keys().cloned().collect())
     }
 
-    /// Stores a key, and replaces an existing one for the same provider.
-    pub fn set(&self, provider: &str, key: &ApiKey) -> Result<(), CredentialsError> {
-        if !PROVIDERS.iter().any(|(name, _)| *name == provider) {
-            return Err(CredentialsError::Provider(provider.to_owned()));
-        }
+    /// Stores a key, and replaces an existing one for the same provider. The key is for this server
+    /// only; without one, for the built-in URL of the provider.
+    pub fn set(
+        &self,
+        provider: &str,
+        key: &ApiKey,
+        server: Option<&Endpoint>,
+    ) -> Result<(), CredentialsError> {
         self.change(|keys| {
-            keys.insert(provider.to_owned(), json!({"api_key": key.expose()}));
+            let mut entry = json!({"api_key": key.expose()});
+            if let Some(server) = server {
+                entry["origin"] = server.origin().into();
+            }
+            keys.insert(provider.to_owned(), entry);
             true
         })?;
         Ok(())

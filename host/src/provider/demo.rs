@@ -80,6 +80,7 @@ impl Provider for Demo {
                 Step::Fail(message) => Some(Err(ProviderError::Failed {
                     provider: NAME.to_owned(),
                     message,
+                    is_transient: false,
                 })),
             }
         });
@@ -161,8 +162,8 @@ fn call(line: &str) -> Option<Result<(String, String), String>> {
 }
 
 /// Returns the results of the latest tool calls.
-fn results(messages: &[Message]) -> String {
-    let is_tools = |message: &Message| message.role == Role::Tool;
+fn results(messages: &[Arc<Message>]) -> String {
+    let is_tools = |message: &Arc<Message>| message.role == Role::Tool;
     let first = messages.iter().rposition(|message| !is_tools(message));
     let blocks = messages[first.map_or(0, |at| at + 1)..]
         .iter()

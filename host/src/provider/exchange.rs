@@ -1,15 +1,35 @@
-//! One request and its answer, for any API: sends, retries, and decodes bytes into deltas.
+//! One request and its answer, for any API: sends it, and decodes bytes into deltas.
+//!
+//! Failed requests are not retried here, since only the agent knows what the user has seen. The
+//! exception is a request that the server rejects because it does not support a parameter: it is
+//! sent again in a form that the server accepts.
 
 use std::{collections::VecDeque, sync::Arc};
 
-use futures_util::{StreamExt, stream};
+use bytes::Bytes;
+use futures_util::{FutureExt, StreamExt, stream};
 use reqwest::{Response, Url, header::HeaderMap};
 
 use super::{
-    Delta, Deltas, ProviderError,
-    http::{Fault, Http},
+    Delta, Deltas, ProviderError, Request,
+    http::{Fault, Http, Rejected},
     sse::{self, SseError},
 };
+
+/// The maximum number of times that a request is sent again in a different form.
+const MAX_FORMS: u32 = 4;
+
+/// An API that answers a request with a stream of events.
+pub(super) trait Api: Send + Sync + 'static {
+    /// Writes the request, and returns it with the decoder for its answer.
+    fn prepare(&self, request: &Request) -> (PreparedRequest, Box<dyn Decode>);
+
+    /// Learns from a rejected request. Returns whether the next one will be different.
+    fn adapt(&self, request: &Request, rejected: &Rejected) -> bool;
+
+    /// The connection.
+    fn http(&self) -> &Http;
+}
 
 /// Turns an API's events into deltas. It ends an answer with [`Delta::Stop`] and receives no events
 /// after that.
@@ -32,7 +52,7 @@ pub(super) enum DecodeError {
         /// The provider's message.
         message: String,
         /// Whether a retry may help.
-        can_retry: bool,
+        is_transient: bool,
     },
 }
 
@@ -53,32 +73,24 @@ impl DecodeError {
     pub(super) fn permanent(message: &str) -> Self {
         Self::Failed {
             message: message.to_owned(),
-            can_retry: false,
+            is_transient: false,
         }
     }
 }
 
-/// A request that can be sent repeatedly.
+/// A request that can be sent.
 pub(super) struct PreparedRequest {
     pub(super) url: Url,
     pub(super) headers: HeaderMap,
-    pub(super) body: Vec<u8>,
+    pub(super) body: Bytes,
 }
 
-/// Sends the request, and decodes each attempt with a `fresh` decoder.
-pub(super) fn deltas<D: Decode + 'static>(
-    http: Arc<Http>,
-    ask: PreparedRequest,
-    fresh: impl Fn() -> D + Send + 'static,
-) -> Deltas {
+/// Sends the request, and decodes the answer.
+pub(super) fn deltas(api: Arc<dyn Api>, request: Request) -> Deltas {
     let exchange = Box::new(Exchange {
-        http,
-        ask,
-        fresh,
-        phase: Phase::Ask,
-        repeated: 0,
+        api,
+        phase: Phase::Ask(Box::new(request)),
         queue: VecDeque::new(),
-        has_given: false,
         error: None,
     });
     let deltas = stream::unfold(exchange, |mut exchange| async move {
@@ -88,88 +100,88 @@ pub(super) fn deltas<D: Decode + 'static>(
     deltas.fuse().boxed()
 }
 
-struct Exchange<D, F> {
-    http: Arc<Http>,
-    ask: PreparedRequest,
-    fresh: F,
-    phase: Phase<D>,
-    /// How many times the request was retried.
-    repeated: u32,
+struct Exchange {
+    api: Arc<dyn Api>,
+    phase: Phase,
     queue: VecDeque<Delta>,
-    /// Whether the caller has received anything. After that there are no retries.
-    has_given: bool,
     /// The error to return after the last delta.
     error: Option<ProviderError>,
 }
 
-enum Phase<D> {
-    Ask,
-    Read {
-        answer: Response,
-        sse: sse::Decoder,
-        decode: D,
-    },
+enum Phase {
+    Ask(Box<Request>),
+    Read(Box<Reading>),
     Over,
 }
 
-impl<D: Decode, F: Fn() -> D> Exchange<D, F> {
+/// An answer that is being received.
+struct Reading {
+    answer: Response,
+    sse: sse::Decoder,
+    decode: Box<dyn Decode>,
+}
+
+impl Exchange {
     async fn next(&mut self) -> Option<Result<Delta, ProviderError>> {
         loop {
-            if let Some(delta) = self.ready() {
+            if let Some(delta) = self.queue.pop_front() {
                 return Some(Ok(delta));
             }
             let stepped = match &mut self.phase {
                 Phase::Over => return self.error.take().map(Err),
-                Phase::Ask => self.ask().await,
-                Phase::Read { .. } => self.read().await,
+                Phase::Ask(_) => self.ask().await,
+                Phase::Read(_) => self.read().await,
             };
-            if let Err(fault) = stepped {
-                self.fail(fault).await;
+            if let Err(error) = stepped {
+                self.phase = Phase::Over;
+                self.error = Some(error);
             }
         }
     }
 
-    /// Returns the next delta for the caller. Usage alone does not count as an answer and is held
-    /// back, so that an attempt that fails after it can be retried.
-    fn ready(&mut self) -> Option<Delta> {
-        if !self.has_given && !matches!(self.phase, Phase::Over) {
-            self.has_given = has_content(&self.queue);
-            if !self.has_given {
-                return None;
-            }
-        }
-        self.queue.pop_front()
-    }
-
-    async fn ask(&mut self) -> Result<(), Fault> {
-        let (url, headers) = (self.ask.url.clone(), self.ask.headers.clone());
-        let body = if self.repeated < self.http.endpoint.retry.times {
-            self.ask.body.clone()
-        } else {
-            std::mem::take(&mut self.ask.body)
+    async fn ask(&mut self) -> Result<(), ProviderError> {
+        let Phase::Ask(request) = &self.phase else {
+            return Ok(());
         };
-        self.phase = Phase::Read {
-            answer: self.http.post(url, headers, body).await?,
+        let http = self.api.http();
+        let mut forms = 1;
+        let (answer, decode) = loop {
+            let (PreparedRequest { url, headers, body }, decode) = self.api.prepare(request);
+            match http.post(url, headers, body).await {
+                Ok(answer) => break (answer, decode),
+                Err(Fault { rejected, .. })
+                    if forms < MAX_FORMS
+                        && rejected
+                            .as_ref()
+                            .is_some_and(|rejected| self.api.adapt(request, rejected)) =>
+                {
+                    forms += 1;
+                }
+                Err(fault) => return Err(fault.error),
+            }
+        };
+        self.phase = Phase::Read(Box::new(Reading {
+            answer,
             sse: sse::Decoder::default(),
-            decode: (self.fresh)(),
-        };
+            decode,
+        }));
         Ok(())
     }
 
-    async fn read(&mut self) -> Result<(), Fault> {
-        let Phase::Read {
+    async fn read(&mut self) -> Result<(), ProviderError> {
+        let Phase::Read(reading) = &mut self.phase else {
+            return Ok(());
+        };
+        let Reading {
             answer,
             sse,
             decode,
-        } = &mut self.phase
-        else {
-            return Ok(());
-        };
-        let queue = &mut self.queue;
-        let Some(bytes) = self.http.chunk(answer).await? else {
+        } = &mut **reading;
+        let (queue, http) = (&mut self.queue, self.api.http());
+        let Some(bytes) = http.chunk(answer).await? else {
             decode.end(queue);
             if !is_complete(queue) {
-                return Err(Fault::transient(self.http.cut_off()));
+                return Err(http.cut_off());
             }
             self.phase = Phase::Over;
             return Ok(());
@@ -181,40 +193,39 @@ impl<D: Decode, F: Fn() -> D> Exchange<D, F> {
             decode.event(data, queue)
         });
         if is_complete(queue) {
-            self.phase = Phase::Over;
+            if let Phase::Read(reading) = std::mem::replace(&mut self.phase, Phase::Over) {
+                read_to_end(reading.answer);
+            }
             return Ok(());
         }
         fed.map_err(|wrong| match wrong {
-            DecodeError::Malformed(message) => {
-                Fault::permanent(self.http.malformed(self.http.sanitise(&message)))
-            }
-            DecodeError::Failed { message, can_retry } => Fault {
-                error: self.http.failed(&message),
-                can_retry,
-            },
+            DecodeError::Malformed(message) => http.malformed(http.sanitise(&message)),
+            DecodeError::Failed {
+                message,
+                is_transient,
+            } => http.failed(&message, is_transient),
         })
-    }
-
-    async fn fail(&mut self, fault: Fault) {
-        let wait = if fault.can_retry && !self.has_given && !has_content(&self.queue) {
-            self.http.endpoint.retry.wait(self.repeated, fault.asked())
-        } else {
-            None
-        };
-        let Some(wait) = wait else {
-            self.phase = Phase::Over;
-            self.error = Some(fault.error);
-            return;
-        };
-        self.phase = Phase::Ask;
-        self.queue.clear();
-        self.repeated += 1;
-        tokio::time::sleep(wait).await;
     }
 }
 
-fn has_content(queue: &VecDeque<Delta>) -> bool {
-    queue.iter().any(|delta| !matches!(delta, Delta::Usage(_)))
+/// Reads the rest of a complete answer, so that the next request can use the same connection. Data
+/// that has not arrived yet is read in the background.
+fn read_to_end(mut answer: Response) {
+    let mut left = async move {
+        const MAX_CHUNKS: usize = 16;
+        let reading = async {
+            for _ in 0..MAX_CHUNKS {
+                if !matches!(answer.chunk().await, Ok(Some(_))) {
+                    break;
+                }
+            }
+        };
+        let _ = tokio::time::timeout(std::time::Duration::from_secs(2), reading).await;
+    }
+    .boxed();
+    if (&mut left).now_or_never().is_none() {
+        tokio::spawn(left);
+    }
 }
 
 fn is_complete(queue: &VecDeque<Delta>) -> bool {

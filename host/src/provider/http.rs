@@ -1,20 +1,24 @@
 //! The HTTP client for providers, and its errors.
 
-use std::{error::Error as _, io, sync::OnceLock, time::Duration};
+mod client;
+mod rejection;
 
+use std::time::Duration;
+
+use bytes::Bytes;
 use reqwest::{
-    Client, RequestBuilder, Response, Url,
-    header::{CONTENT_TYPE, HeaderMap, HeaderName, HeaderValue, RETRY_AFTER},
-    redirect,
+    Method, Response, Url,
+    header::{CONTENT_TYPE, HeaderMap, HeaderValue},
 };
 
+use self::client::{Client, SendError};
 use super::{
     ProviderError,
     key::ApiKey,
-    retry::{Retry, can_retry_status, retry_after},
+    retry::{can_retry_status, retry_after},
 };
 
-/// A provider's base URL, API key, timeouts and retry policy.
+/// A provider's base URL, API key and timeouts.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Endpoint {
@@ -27,8 +31,6 @@ pub struct Endpoint {
     /// The timeout for the start of the response, and between two pieces of it. A model that
     /// reasons may send nothing for minutes. The total duration has no limit.
     pub idle: Duration,
-    /// The retry policy.
-    pub retry: Retry,
 }
 
 /// Error returned for an invalid base URL.
@@ -63,8 +65,24 @@ impl Endpoint {
             key,
             connect: Duration::from_secs(15),
             idle: Duration::from_secs(300),
-            retry: Retry::default(),
         })
+    }
+
+    /// Reports whether both have the same scheme, host and port.
+    pub(super) fn has_origin_of(&self, other: &Self) -> bool {
+        self.base_url.origin() == other.base_url.origin()
+    }
+
+    /// Returns the scheme, host and port.
+    pub(super) fn origin(&self) -> String {
+        self.base_url.origin().ascii_serialization()
+    }
+
+    /// Returns the host and the port.
+    pub(super) fn host(&self) -> String {
+        let host = self.base_url.host_str().unwrap_or_default();
+        let port = self.base_url.port();
+        port.map_or_else(|| host.to_owned(), |port| format!("{host}:{port}"))
     }
 
     /// Returns the URL for `path` below the base URL.
@@ -85,50 +103,62 @@ impl Endpoint {
     }
 }
 
-/// An error, and whether a retry may help.
+/// Why a request failed.
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) error: ProviderError,
-    pub(super) can_retry: bool,
+    /// The parameter that the server rejected, if that is the reason.
+    pub(super) rejected: Option<Rejected>,
 }
 
-impl Fault {
-    pub(super) fn permanent(error: ProviderError) -> Self {
+/// A response that rejects the request's content.
+#[derive(Debug)]
+pub(super) struct Rejected {
+    pub(super) status: u16,
+    /// The name of the parameter, if the server states it.
+    pub(super) param: Option<String>,
+    /// The server's message.
+    pub(super) message: String,
+}
+
+impl Rejected {
+    /// Reports whether the server does not accept the JSON Schema of an answer.
+    pub(super) fn is_about_schema(&self) -> bool {
+        let names = [
+            "output_config",
+            "output_format",
+            "response_format",
+            "text.format",
+            "json_schema",
+        ];
+        let param = self.param.as_deref().unwrap_or_default();
+        names
+            .iter()
+            .any(|name| param.contains(name) || self.message.contains(name))
+    }
+}
+
+impl From<ProviderError> for Fault {
+    fn from(error: ProviderError) -> Self {
         Self {
             error,
-            can_retry: false,
-        }
-    }
-
-    pub(super) fn transient(error: ProviderError) -> Self {
-        Self {
-            error,
-            can_retry: true,
-        }
-    }
-
-    /// Returns the provider's `Retry-After`.
-    pub(super) fn asked(&self) -> Option<Duration> {
-        match self.error {
-            ProviderError::Status { retry_after, .. } => retry_after,
-            _ => None,
+            rejected: None,
         }
     }
 }
 
-/// The connection to a provider. The client is created on first use, because loading the system's
-/// certificates takes a while. Uses the proxies from the environment (`HTTPS_PROXY`, `NO_PROXY` …),
-/// except for local servers. Does not follow redirects, since they would pass on the key. Does not
-/// log anything.
+/// The connection to a provider.
 pub(super) struct Http {
     /// The provider's name, for errors.
     pub(super) provider: String,
     pub(super) endpoint: Endpoint,
-    client: OnceLock<Client>,
+    client: Client,
 }
 
 /// Limits on the size of an error response's body, and on the time to read it.
 const ERROR_BODY: usize = 64 * 1024;
+/// The size limit of a list of models.
+const LISTED_BODY: usize = 8 * 1024 * 1024;
 const ERROR_PATIENCE: Duration = Duration::from_secs(5);
 /// The maximum length of a message to show, in characters.
 const MESSAGE: usize = 500;
@@ -137,69 +167,66 @@ impl Http {
     pub(super) fn new(provider: impl Into<String>, endpoint: Endpoint) -> Self {
         Self {
             provider: provider.into(),
+            client: Client::new(&endpoint),
             endpoint,
-            client: OnceLock::new(),
         }
     }
 
-    fn client(&self) -> Result<&Client, Fault> {
-        if let Some(client) = self.client.get() {
-            return Ok(client);
-        }
-        let mut builder = Client::builder()
-            .user_agent(concat!("zot/", env!("CARGO_PKG_VERSION")))
-            .connect_timeout(self.endpoint.connect)
-            .redirect(redirect::Policy::none())
-            .referer(false);
-        if self.endpoint.is_local() {
-            builder = builder.no_proxy();
-        }
-        let client = builder.build().map_err(|error| self.broken(error))?;
-        Ok(self.client.get_or_init(|| client))
+    /// Identifies the server.
+    pub(super) fn server(&self) -> String {
+        format!("{} {}", self.provider, self.endpoint.origin())
+    }
+
+    /// Prepares for the first request. Returns immediately.
+    pub(super) fn warm_up(&self) {
+        self.client.warm_up();
     }
 
     /// Sends a request and waits for the start of an event stream.
     pub(super) async fn post(
         &self,
         url: Url,
-        headers: HeaderMap,
-        body: Vec<u8>,
+        mut headers: HeaderMap,
+        body: Bytes,
     ) -> Result<Response, Fault> {
-        let request = self
-            .client()?
-            .post(url)
-            .header(CONTENT_TYPE, HeaderValue::from_static("application/json"))
-            .headers(headers)
-            .body(body);
-        let answer = self.send(request).await?;
+        headers.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
+        let answer = self.send(Method::POST, url, headers, body).await?;
         let kind = answer.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
         // Some servers omit or misstate the content type of their stream, but these two types are
         // never a stream.
         if kind.starts_with("application/json") || kind.starts_with("text/html") {
-            let message = format!("{}, not an event stream", self.sanitise(kind));
-            let text = error_text(&self.start_of(answer).await);
-            return Err(Fault::permanent(match text {
-                Some(text) => self.failed(&text),
+            let message = format!("expected an event stream, got {}", self.sanitise(kind));
+            let text = error_text(&self.start_of(answer, ERROR_BODY).await);
+            return Err(Fault::from(match text {
+                Some(text) => self.failed(&text, false),
                 None => self.malformed(message),
             }));
         }
         Ok(answer)
     }
 
-    /// Sends a GET request and checks only its status.
-    pub(super) async fn get(&self, url: Url, headers: HeaderMap) -> Result<(), Fault> {
-        let request = self.client()?.get(url).headers(headers);
-        self.send(request).await.map(drop)
+    /// Sends a GET request and returns the body, up to a size limit.
+    pub(super) async fn get(&self, url: Url, headers: HeaderMap) -> Result<Vec<u8>, ProviderError> {
+        let sent = self.send(Method::GET, url, headers, Bytes::new()).await;
+        let answer = sent.map_err(|fault| fault.error)?;
+        Ok(self.start_of(answer, LISTED_BODY).await)
     }
 
     /// Sends a request and waits for a response with a success status.
-    async fn send(&self, request: RequestBuilder) -> Result<Response, Fault> {
-        match tokio::time::timeout(self.endpoint.idle, request.send()).await {
+    async fn send(
+        &self,
+        method: Method,
+        url: Url,
+        headers: HeaderMap,
+        body: Bytes,
+    ) -> Result<Response, Fault> {
+        let sending = self.client.send(method, url, headers, body);
+        match tokio::time::timeout(self.endpoint.idle, sending).await {
             Ok(Ok(answer)) if answer.status().is_success() => Ok(answer),
             Ok(Ok(answer)) => Err(self.refused(answer).await),
-            Ok(Err(error)) => Err(self.broken(error)),
-            Err(_) => Err(Fault::permanent(self.silent())),
+            Ok(Err(error)) => Err(self.broken(&error).into()),
+            Err(_) => Err(self.silent().into()),
         }
     }
 
@@ -207,53 +234,56 @@ impl Http {
     pub(super) async fn chunk(
         &self,
         answer: &mut Response,
-    ) -> Result<Option<impl AsRef<[u8]> + use<>>, Fault> {
+    ) -> Result<Option<impl AsRef<[u8]> + use<>>, ProviderError> {
         match tokio::time::timeout(self.endpoint.idle, answer.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes),
             // Whatever the cause, the answer is incomplete.
-            Ok(Err(_)) => Err(Fault::transient(self.cut_off())),
-            Err(_) => Err(Fault::permanent(self.silent())),
+            Ok(Err(_)) => Err(self.cut_off()),
+            Err(_) => Err(self.silent()),
         }
     }
 
     /// Converts an HTTP error response to a [`Fault`].
     async fn refused(&self, answer: Response) -> Fault {
         let status = answer.status().as_u16();
-        let header = |name: HeaderName| answer.headers().get(name)?.to_str().ok();
-        let retry_after = header(RETRY_AFTER).and_then(retry_after);
+        let retry_after = retry_after(answer.headers());
         if answer.status().is_redirection() {
-            return Fault::permanent(self.status(
-                status,
-                "redirects are not followed\nhint: check --base-url",
-                None,
-            ));
+            let hint = "redirects are not followed\nhint: check --base-url";
+            return self.status(status, hint, false, None).into();
         }
-        let body = self.start_of(answer).await;
+        let body = self.start_of(answer, ERROR_BODY).await;
         let message = error_text(&body).unwrap_or_else(|| plain_text(&body));
         let message = self.sanitise(&message);
+        let provider = self.provider.clone();
         if status == 401 {
-            return Fault::permanent(ProviderError::Unauthorized {
-                provider: self.provider.clone(),
-                message,
-            });
+            return ProviderError::Unauthorized { provider, message }.into();
         }
-        // Waiting does not help when the account has no credit left.
-        let is_spent = body
-            .windows(b"insufficient_quota".len())
-            .any(|word| word == b"insufficient_quota");
+        let details = rejection::read(&body);
+        if let Some(error) = details.cause(status, &message) {
+            return match error {
+                rejection::Cause::TooLong => ProviderError::TooLong { provider, message },
+                rejection::Cause::Image => ProviderError::Image { provider, message },
+            }
+            .into();
+        }
+        let is_transient = can_retry_status(status) && !details.is_spent();
         Fault {
-            error: self.status(status, &message, retry_after),
-            can_retry: can_retry_status(status) && !is_spent,
+            error: self.status(status, &message, is_transient, retry_after),
+            rejected: matches!(status, 400 | 404 | 405 | 422).then(|| Rejected {
+                status,
+                param: details.param,
+                message,
+            }),
         }
     }
 
     /// Reads the start of a body, up to a size and a time limit.
-    async fn start_of(&self, mut answer: Response) -> Vec<u8> {
+    async fn start_of(&self, mut answer: Response, most_bytes: usize) -> Vec<u8> {
         let mut body = Vec::new();
         let reading = async {
             while let Ok(Some(bytes)) = answer.chunk().await {
                 body.extend_from_slice(&bytes);
-                if body.len() >= ERROR_BODY {
+                if body.len() >= most_bytes {
                     break;
                 }
             }
@@ -262,45 +292,31 @@ impl Http {
         body
     }
 
-    /// Converts an error from the HTTP client to a [`Fault`]. Removes the URL from the message, and
-    /// prefers the innermost cause, which is the most specific.
-    fn broken(&self, error: reqwest::Error) -> Fault {
-        let is_connect = error.is_connect();
-        let is_timeout = error.is_timeout();
-        let error = error.without_url();
-        let mut cause = error.source();
-        let mut message = error.to_string();
-        let mut is_reset = false;
+    /// Converts an error from the HTTP client. Prefers the innermost cause, which is the most
+    /// specific.
+    fn broken(&self, error: &SendError) -> ProviderError {
+        let mut message = error.source.to_string();
+        let mut cause = error.source.source();
         while let Some(inner) = cause {
             message = inner.to_string();
-            if let Some(error) = inner.downcast_ref::<io::Error>() {
-                is_reset |= matches!(
-                    error.kind(),
-                    io::ErrorKind::ConnectionReset
-                        | io::ErrorKind::ConnectionAborted
-                        | io::ErrorKind::BrokenPipe
-                        | io::ErrorKind::UnexpectedEof
-                );
-            }
             cause = inner.source();
         }
-        if is_timeout {
+        if error.is_timeout {
             message = format!(
                 "connection timed out after {} s",
                 self.endpoint.connect.as_secs()
             );
         }
-        if is_connect && self.endpoint.is_local() {
+        let is_local = self.endpoint.is_local();
+        if error.is_connect && is_local {
             message.push_str("\nhint: is the server running?");
         }
-        Fault {
-            // A connection that broke before the response counts as reset, whatever the client
-            // calls it.
-            can_retry: is_reset || (error.is_request() && !is_connect && !is_timeout),
-            error: ProviderError::Network {
-                provider: self.provider.clone(),
-                message: self.sanitise(&message),
-            },
+        ProviderError::Network {
+            provider: self.provider.clone(),
+            message: self.sanitise(&message),
+            // A server on this machine that is not running will not start by itself, and a certificate
+            // does not become valid.
+            is_transient: !(error.is_connect && (is_local || message.contains("certificate"))),
         }
     }
 
@@ -321,11 +337,18 @@ impl Http {
         message
     }
 
-    fn status(&self, status: u16, message: &str, retry_after: Option<Duration>) -> ProviderError {
+    fn status(
+        &self,
+        status: u16,
+        message: &str,
+        is_transient: bool,
+        retry_after: Option<Duration>,
+    ) -> ProviderError {
         ProviderError::Status {
             provider: self.provider.clone(),
             status,
             message: message.to_owned(),
+            is_transient,
             retry_after,
         }
     }
@@ -334,6 +357,7 @@ impl Http {
         ProviderError::Network {
             provider: self.provider.clone(),
             message: format!("no data received for {} s", self.endpoint.idle.as_secs()),
+            is_transient: true,
         }
     }
 
@@ -350,10 +374,16 @@ impl Http {
         }
     }
 
-    pub(super) fn failed(&self, message: &str) -> ProviderError {
-        ProviderError::Failed {
-            provider: self.provider.clone(),
-            message: self.sanitise(message),
+    pub(super) fn failed(&self, message: &str, is_transient: bool) -> ProviderError {
+        let (provider, message) = (self.provider.clone(), self.sanitise(message));
+        match rejection::cause_in(&message) {
+            Some(rejection::Cause::TooLong) => ProviderError::TooLong { provider, message },
+            Some(rejection::Cause::Image) => ProviderError::Image { provider, message },
+            None => ProviderError::Failed {
+                provider,
+                message,
+                is_transient,
+            },
         }
     }
 }

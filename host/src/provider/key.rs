@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn scrub_removes_the_key_from_a_text() {
+    fn scrub_removes_the_key_from_text() {
         let key = ApiKey::new("sk-canary").unwrap();
         assert_eq!(key.scrub("bad key sk-canary!"), "bad key [key]!");
         assert_eq!(key.scrub("fine"), "fine");

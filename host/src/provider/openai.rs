@@ -1,19 +1,25 @@
-//! The Chat Completions API of `OpenAI` and compatible servers.
+//! `OpenAI`'s APIs: Responses, and Chat Completions, which compatible servers support.
 
-mod answer;
-mod request;
+mod chat;
+mod responses;
 
 use std::sync::Arc;
 
+use futures_util::future::BoxFuture;
+use parking_lot::Mutex;
 use reqwest::header::{AUTHORIZATION, HeaderMap};
 
-use super::{
-    Catalogue, Deltas, Endpoint, Provider, Request,
-    exchange::{PreparedRequest, deltas},
-    http::Http,
-};
+use zot_protocol::{ProviderApi, Reasoning};
 
-use answer::Answer;
+use super::{
+    Catalogue, Deltas, Endpoint, Listed, Model, Provider, ProviderError, Request,
+    catalogue::{ModelSource, Thinks},
+    encoded::Encoded,
+    exchange::{Api, Decode, PreparedRequest, deltas},
+    http::{Http, Rejected},
+    learned::OutputLimit,
+    listing::list,
+};
 
 /// The provider's name.
 pub const NAME: &str = "openai";
@@ -24,21 +30,62 @@ pub const OLLAMA: &str = "ollama";
 /// Ollama's default base URL.
 pub const OLLAMA_BASE_URL: &str = "http://localhost:11434/v1";
 
-/// A server with the Chat Completions API. Tolerates servers that omit usage, ids or the end of the
-/// stream.
-pub struct OpenAi {
-    http: Arc<Http>,
+/// A server with the Responses or the Chat Completions API.
+pub struct OpenAi(Arc<Server>);
+
+struct Server {
+    http: Http,
     catalogue: Arc<Catalogue>,
+    responses: Responses,
+    accepted: Mutex<Accepted>,
+    items: Mutex<Encoded<Vec<u8>>>,
+    messages: Mutex<Encoded<chat::Fragment>>,
+}
+
+/// When to use the Responses API.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Responses {
+    /// Never: the server has only Chat Completions.
+    Never,
+    /// For `OpenAI`'s models. The server may be a proxy.
+    KnownModels,
+    /// For every model.
+    Always,
+}
+
+/// What the server accepts, as far as its errors have shown.
+#[derive(Debug, Default)]
+struct Accepted {
+    /// Whether it rejected the Responses API.
+    no_responses: bool,
+    /// Whether it rejected summaries of reasoning, which some accounts are not allowed to read.
+    no_summaries: bool,
+    /// Whether it rejected the field that was sent first for the output limit.
+    other_limit_field: bool,
+    /// Whether it rejected `stream_options`.
+    no_stream_options: bool,
+    /// Whether it rejected the JSON Schema of an answer.
+    no_output_schema: bool,
+    limit: OutputLimit,
 }
 
 impl OpenAi {
-    /// Creates a provider with this name. The catalogue defines the reasoning options of each
-    /// model.
-    pub fn new(name: &str, endpoint: Endpoint, catalogue: Arc<Catalogue>) -> Self {
-        Self {
-            http: Arc::new(Http::new(name, endpoint)),
+    /// Creates a provider with this name. The catalogue defines the output limit and reasoning
+    /// options of each model. If the server rejects the Responses API, Chat Completions is used.
+    pub fn new(
+        name: &str,
+        endpoint: Endpoint,
+        catalogue: Arc<Catalogue>,
+        responses: Responses,
+    ) -> Self {
+        Self(Arc::new(Server {
+            http: Http::new(name, endpoint),
             catalogue,
-        }
+            responses,
+            accepted: Mutex::default(),
+            items: Mutex::default(),
+            messages: Mutex::default(),
+        }))
     }
 }
 
@@ -51,23 +98,170 @@ pub(super) fn headers(endpoint: &Endpoint) -> HeaderMap {
     headers
 }
 
+impl Server {
+    fn model(&self, request: &Request) -> Model {
+        self.catalogue.model(&self.http.provider, &request.model)
+    }
+
+    fn uses_responses(&self, model: &Model, accepted: &Accepted) -> bool {
+        !accepted.no_responses
+            && match self.responses {
+                Responses::Never => false,
+                Responses::KnownModels => model.source != ModelSource::Assumed,
+                Responses::Always => true,
+            }
+    }
+
+    /// Returns the output limit to send, or `None` for the server's own.
+    fn output_limit(&self, request: &Request, accepted: &Accepted) -> Option<u64> {
+        let wanted = self.wanted_output(request)?;
+        Some(accepted.limit.at_most(&request.model, wanted))
+    }
+
+    fn wanted_output(&self, request: &Request) -> Option<u64> {
+        let limits = [
+            request.max_output.map(u64::from),
+            self.model(request).output_limit,
+        ];
+        limits.into_iter().flatten().min()
+    }
+
+    fn adapt_chat(&self, request: &Request, rejected: &Rejected) -> bool {
+        let about =
+            |name: &str| rejected.param.as_deref() == Some(name) || rejected.message.contains(name);
+        let mut accepted = self.accepted.lock();
+        if about("stream_options") {
+            return !std::mem::replace(&mut accepted.no_stream_options, true);
+        }
+        let Some(wanted) = self.wanted_output(request) else {
+            return false;
+        };
+        if !about("max_tokens") && !about("max_completion_tokens") {
+            return false;
+        }
+        accepted
+            .limit
+            .learn(&request.model, wanted, &rejected.message)
+            || !std::mem::replace(&mut accepted.other_limit_field, true)
+    }
+
+    fn adapt_responses(&self, request: &Request, rejected: &Rejected) -> bool {
+        let mut accepted = self.accepted.lock();
+        // The status of a missing model is also 404.
+        if matches!(rejected.status, 404 | 405) && !rejected.message.contains("model") {
+            accepted.no_responses = true;
+            return true;
+        }
+        if rejected.message.contains("summar")
+            || rejected.param.as_deref() == Some("reasoning.summary")
+        {
+            return !std::mem::replace(&mut accepted.no_summaries, true);
+        }
+        rejected.message.contains("max_output_tokens")
+            && self.wanted_output(request).is_some_and(|wanted| {
+                let limit = &mut accepted.limit;
+                limit.learn(&request.model, wanted, &rejected.message)
+            })
+    }
+}
+
+impl Api for Server {
+    fn prepare(&self, request: &Request) -> (PreparedRequest, Box<dyn Decode>) {
+        let endpoint = &self.http.endpoint;
+        let model = self.model(request);
+        let accepted = self.accepted.lock();
+        let limit = self.output_limit(request, &accepted);
+        let (path, body, decode): (_, _, Box<dyn Decode>) =
+            if self.uses_responses(&model, &accepted) {
+                let items = &mut self.items.lock();
+                let form = responses::Form {
+                    limit,
+                    summaries: !accepted.no_summaries,
+                    output_schema: !accepted.no_output_schema,
+                };
+                let body = responses::body(request, &model, &form, items);
+                (
+                    "/responses",
+                    body,
+                    Box::new(responses::Answer::new(&request.model)),
+                )
+            } else {
+                let form = chat::Form {
+                    limit: limit.map(|limit| {
+                        // Reasoning models accept only the new name, old servers only the old one.
+                        let is_new = (model.thinks == Thinks::Effort) != accepted.other_limit_field;
+                        (chat::limit_field(is_new), limit)
+                    }),
+                    stream_options: !accepted.no_stream_options,
+                    output_schema: !accepted.no_output_schema,
+                };
+                let messages = &mut self.messages.lock();
+                let body = chat::body(request, &model, &form, messages);
+                (
+                    "/chat/completions",
+                    body,
+                    Box::new(chat::Answer::new(&request.model)),
+                )
+            };
+        let prepared = PreparedRequest {
+            url: endpoint.url(path),
+            headers: headers(endpoint),
+            body,
+        };
+        (prepared, decode)
+    }
+
+    fn adapt(&self, request: &Request, rejected: &Rejected) -> bool {
+        if request.output_schema.is_some() && rejected.is_about_schema() {
+            let mut accepted = self.accepted.lock();
+            return !std::mem::replace(&mut accepted.no_output_schema, true);
+        }
+        let model = self.model(request);
+        let uses_responses = self.uses_responses(&model, &self.accepted.lock());
+        if uses_responses {
+            self.adapt_responses(request, rejected)
+        } else {
+            !matches!(rejected.status, 404 | 405) && self.adapt_chat(request, rejected)
+        }
+    }
+
+    fn http(&self) -> &Http {
+        &self.http
+    }
+}
+
 impl Provider for OpenAi {
     fn name(&self) -> &str {
-        &self.http.provider
+        &self.0.http.provider
+    }
+
+    fn server(&self) -> String {
+        self.0.http.server()
     }
 
     fn stream(&self, request: Request) -> Deltas {
-        let endpoint = &self.http.endpoint;
-        let model = self.catalogue.model(self.name(), &request.model);
-        // Compatible servers still use the old name `max_tokens`.
-        let is_original = endpoint.base_url.host_str() == Some("api.openai.com");
-        let ask = PreparedRequest {
-            url: endpoint.url("/chat/completions"),
-            headers: headers(endpoint),
-            body: request::body(&request, &model, is_original)
-                .to_string()
-                .into_bytes(),
-        };
-        deltas(Arc::clone(&self.http), ask, Answer::default)
+        deltas(self.0.clone(), request)
     }
+
+    fn warm_up(&self) {
+        self.0.http.warm_up();
+    }
+
+    fn models(&self) -> BoxFuture<'_, Result<Vec<Listed>, ProviderError>> {
+        Box::pin(list(&self.0.http, ProviderApi::Openai))
+    }
+}
+
+/// Returns the reasoning effort, if the model supports effort levels. Other models reject the
+/// field.
+fn effort<'a>(request: &Request, model: &'a Model) -> Option<&'a str> {
+    if model.thinks != Thinks::Effort {
+        return None;
+    }
+    Some(match request.reasoning? {
+        Reasoning::Off => model.reasoning_off.as_deref().unwrap_or("low"),
+        Reasoning::Low => "low",
+        Reasoning::Medium => "medium",
+        _ => "high",
+    })
 }

@@ -2,12 +2,12 @@
 
 use std::{ffi::OsString, path::PathBuf, sync::Arc};
 
-use zot_protocol::Config;
+use zot_protocol::{Config, ModelConfig, ProviderApi};
 
 use super::{
-    Anthropic, Catalogue, Credentials, Demo, Endpoint, Model, OpenAi, Provider, UrlError,
-    anthropic,
-    credentials::{CredentialsError, variable_of},
+    Anthropic, Catalogue, Credentials, Demo, Endpoint, Model, OpenAi, Provider, ProviderSpec,
+    Providers, Responses, UrlError, anthropic,
+    credentials::CredentialsError,
     demo::{self, Script, ScriptError},
     key::ApiKey,
     openai,
@@ -42,19 +42,40 @@ pub struct Resolved {
 #[non_exhaustive]
 pub enum ResolveError {
     /// The provider is unknown.
-    #[error("unknown provider `{}`\nhint: use one of {}; for a compatible server, use `openai` with --base-url", .0.escape_debug(), NAMES.join(", "))]
+    #[error("{0}")]
     Provider(String),
     /// No provider is chosen, and no key is stored.
     #[error(
-        "no provider: no API key found\nhint: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or run `zot auth set anthropic`, \
+        "no provider: no API key found\nhint: set ANTHROPIC_API_KEY, OPENAI_API_KEY or another provider's variable, or run `zot auth set PROVIDER`, \
          or try zot without a model: --provider demo"
     )]
     NoProvider,
     /// The provider needs a key.
-    #[error("no API key for {provider}\nhint: {}run `zot auth set {provider}`, or try zot without a model: --provider demo", set(.provider))]
+    #[error("no API key for {provider}\nhint: {}run `zot auth set {provider}`, or try zot without a model: --provider demo", set(variable.as_deref()))]
     NoKey {
         /// The provider.
         provider: String,
+        /// The environment variable for it.
+        variable: Option<String>,
+    },
+    /// The key belongs to a different host.
+    #[error(
+        "refusing to send {key} to {host}: it is for a different server\nhint: pass --api-key (any text if the server needs none), \
+         or add the server to `providers` in config.json"
+    )]
+    OtherHost {
+        /// The variable that holds the key, or where it is saved.
+        key: String,
+        /// The host.
+        host: String,
+    },
+    /// The URL depends on the user's account.
+    #[error("no base URL for {provider}\nhint: pass --base-url{}", variable.map_or_else(String::new, |name| format!(", or set {name}")))]
+    NoBaseUrl {
+        /// The provider.
+        provider: String,
+        /// The environment variable for it.
+        variable: Option<&'static str>,
     },
     /// The provider has no default model.
     #[error("no model for {provider}\nhint: pass --model NAME{}", installed(.provider))]
@@ -63,8 +84,13 @@ pub enum ResolveError {
         provider: String,
     },
     /// The base URL is invalid.
-    #[error("--base-url: {0}")]
-    BaseUrl(UrlError),
+    #[error("{from}: {error}")]
+    BaseUrl {
+        /// Where the URL comes from.
+        from: String,
+        /// What is wrong with it.
+        error: UrlError,
+    },
     /// The flag does not apply to the provider.
     #[error("{flag} cannot be used with {provider}, only with {of}")]
     Flag {
@@ -83,18 +109,15 @@ pub enum ResolveError {
     Script(#[from] ScriptError),
 }
 
-const NAMES: [&str; 4] = [anthropic::NAME, openai::NAME, openai::OLLAMA, demo::NAME];
-
-fn set(provider: &str) -> String {
-    let variable = variable_of(provider);
+fn set(variable: Option<&str>) -> String {
     variable.map_or_else(String::new, |variable| format!("set {variable}, or "))
 }
 
-fn installed(provider: &str) -> &'static str {
+fn installed(provider: &str) -> String {
     if provider == openai::OLLAMA {
-        "; `ollama list` lists the installed models"
+        "; `ollama list` lists the installed models".to_owned()
     } else {
-        ""
+        format!("; `zot --list-models --provider {provider}` lists them")
     }
 }
 
@@ -114,57 +137,125 @@ pub fn resolve(
     catalogue: &Arc<Catalogue>,
     vars: impl Fn(&str) -> Option<OsString>,
 ) -> Result<Resolved, ResolveError> {
-    let keys = Credentials::of(home);
+    let (keys, providers) = (Credentials::of(home), Providers::of(config));
     let name = match provider(wanted, config, catalogue) {
         Some(name) => name,
-        None => with_key(&keys, &vars)?.ok_or(ResolveError::NoProvider)?,
+        None => with_key(&keys, &providers, &vars)?.ok_or(ResolveError::NoProvider)?,
     };
-    if !NAMES.contains(&&*name) {
-        return Err(ResolveError::Provider(name));
-    }
     if name == demo::NAME {
-        if wanted.base_url.is_some() {
-            return Err(flag("--base-url", "anthropic, openai and ollama", name));
-        }
-        let demo = match &wanted.script {
-            Some(path) => Demo::with_script(Script::read(path)?),
-            None => Demo::new(),
-        };
-        return Ok(Resolved {
-            provider: Box::new(demo),
-            model: catalogue.model(demo::NAME, demo::NAME),
-        });
+        return demo(wanted, catalogue);
     }
+    let Some(spec) = providers.get(&name) else {
+        return Err(ResolveError::Provider(providers.unknown(&name)));
+    };
     if wanted.script.is_some() {
         return Err(flag("--script", "demo", name));
     }
-    let key = keys.find(&name, wanted.api_key.as_ref(), &vars)?;
-    // With --base-url, the user decides whether the server needs a key.
-    if key.is_none() && wanted.base_url.is_none() && name != openai::OLLAMA {
-        return Err(ResolveError::NoKey { provider: name });
-    }
-    let base_url = wanted.base_url.as_deref().unwrap_or(base_url(&name));
-    let endpoint = Endpoint::new(base_url, key).map_err(ResolveError::BaseUrl)?;
+    let (endpoint, is_own_url) = endpoint(wanted, spec, &keys, &vars)?;
     let id = model(&name, wanted, config, catalogue).ok_or_else(|| ResolveError::NoModel {
         provider: name.clone(),
     })?;
     let model = catalogue.model(&name, &id);
     let catalogue = Arc::clone(catalogue);
-    let provider: Box<dyn Provider> = if name == anthropic::NAME {
-        Box::new(Anthropic::new(endpoint, catalogue))
-    } else {
-        Box::new(OpenAi::new(&name, endpoint, catalogue))
+    let provider: Box<dyn Provider> = match spec.api {
+        ProviderApi::Anthropic => Box::new(Anthropic::new(&name, endpoint, catalogue)),
+        api => {
+            let responses = match api {
+                ProviderApi::OpenaiResponses if is_own_url => Responses::Always,
+                ProviderApi::OpenaiResponses => Responses::KnownModels,
+                _ => Responses::Never,
+            };
+            Box::new(OpenAi::new(&name, endpoint, catalogue, responses))
+        }
     };
     Ok(Resolved { provider, model })
 }
 
-/// Returns the base URL of a provider.
-pub fn base_url(provider: &str) -> &'static str {
-    match provider {
-        anthropic::NAME => anthropic::BASE_URL,
-        openai::OLLAMA => openai::OLLAMA_BASE_URL,
-        _ => openai::BASE_URL,
+fn demo(wanted: &Wanted, catalogue: &Catalogue) -> Result<Resolved, ResolveError> {
+    if wanted.base_url.is_some() {
+        let of = "providers that have a server";
+        return Err(flag("--base-url", of, demo::NAME.to_owned()));
     }
+    let demo = match &wanted.script {
+        Some(path) => Demo::with_script(Script::read(path)?),
+        None => Demo::new(),
+    };
+    Ok(Resolved {
+        provider: Box::new(demo),
+        model: catalogue.model(demo::NAME, demo::NAME),
+    })
+}
+
+/// Returns where to send requests, with the key, and whether that is the provider's own URL. A key
+/// goes only to the host that it belongs to: a stored one to the server that it was saved for, and one
+/// from the environment to the provider's own URL or to the base URL from the environment.
+fn endpoint(
+    wanted: &Wanted,
+    spec: &ProviderSpec,
+    keys: &Credentials,
+    vars: &impl Fn(&str) -> Option<OsString>,
+) -> Result<(Endpoint, bool), ResolveError> {
+    let parse = |url: &str, from: &str| {
+        Endpoint::new(url, None).map_err(|error| ResolveError::BaseUrl {
+            from: from.to_owned(),
+            error,
+        })
+    };
+    let own = spec.base_url.as_deref();
+    let own = own
+        .map(|url| parse(url, &format!("the base URL of {}", spec.name)))
+        .transpose()?;
+    let variable = spec.base_url_env.and_then(|name| {
+        let value = vars(name).filter(|value| !value.is_empty())?;
+        let url = spec.complete_base_url(&value.to_string_lossy());
+        Some(parse(&url, name))
+    });
+    let variable = variable.transpose()?;
+    let is_own = |endpoint: &Endpoint| own.as_ref().is_some_and(|own| own.has_origin_of(endpoint));
+    let is_variable = |endpoint: &Endpoint| {
+        let mut variable = variable.iter();
+        variable.any(|variable| variable.has_origin_of(endpoint))
+    };
+    let mut endpoint = match (&wanted.base_url, &variable, &own) {
+        (Some(url), ..) => parse(url, "--base-url")?,
+        (None, Some(endpoint), _) | (None, None, Some(endpoint)) => endpoint.clone(),
+        (None, None, None) => {
+            return Err(ResolveError::NoBaseUrl {
+                provider: spec.name.clone(),
+                variable: spec.base_url_env,
+            });
+        }
+    };
+    let is_own_url = is_own(&endpoint);
+    endpoint.key = match &wanted.api_key {
+        Some(key) => Some(key.clone()),
+        None => match keys.find(spec, vars)? {
+            Some(found) => {
+                let fits = match (&found.variable, &found.origin, spec.built_in_url) {
+                    (None, Some(origin), _) => *origin == endpoint.origin(),
+                    (None, None, Some(url)) => parse(url, &spec.name)?.has_origin_of(&endpoint),
+                    _ => is_own_url || is_variable(&endpoint),
+                };
+                if !fits {
+                    let name = found.variable.map(str::to_owned);
+                    return Err(ResolveError::OtherHost {
+                        key: name.unwrap_or_else(|| format!("the saved API key for {}", spec.name)),
+                        host: endpoint.host(),
+                    });
+                }
+                Some(found.key)
+            }
+            // With --base-url, the user decides whether the server needs a key.
+            None if spec.needs_key && wanted.base_url.is_none() => {
+                return Err(ResolveError::NoKey {
+                    provider: spec.name.clone(),
+                    variable: spec.key_env.clone(),
+                });
+            }
+            None => None,
+        },
+    };
+    Ok((endpoint, is_own_url))
 }
 
 fn flag(flag: &'static str, of: &'static str, provider: String) -> ResolveError {
@@ -199,13 +290,17 @@ fn provider(wanted: &Wanted, config: &Config, catalogue: &Catalogue) -> Option<S
         .or_else(by_key)
 }
 
-/// Returns the first provider with a key.
+/// Returns the first provider with a key: Anthropic and `OpenAI`, then the others in their order.
 fn with_key(
     keys: &Credentials,
+    providers: &Providers,
     vars: &impl Fn(&str) -> Option<OsString>,
 ) -> Result<Option<String>, CredentialsError> {
-    for name in [anthropic::NAME, openai::NAME] {
-        if keys.find(name, None, vars)?.is_some() {
+    let first = [anthropic::NAME, openai::NAME];
+    for name in first.into_iter().chain(providers.names()) {
+        if let Some(spec) = providers.get(name)
+            && keys.find(spec, vars)?.is_some()
+        {
             return Ok(Some(name.to_owned()));
         }
     }
@@ -223,10 +318,14 @@ fn model(name: &str, wanted: &Wanted, config: &Config, catalogue: &Catalogue) ->
         of.or_else(|| catalogue.provider_of(model))
             .is_none_or(|of| of == name)
     });
-    let default = match name {
-        anthropic::NAME => Some("claude-sonnet-5-5"),
-        openai::NAME if wanted.base_url.is_none() => Some("gpt-5.2"),
-        _ => None,
+    let of_config = || match config.providers.get(name)?.models.first()? {
+        ModelConfig::Id(id) => Some(id.clone()),
+        ModelConfig::Properties(model) => model.get("id")?.as_str().map(str::to_owned),
     };
-    configured.cloned().or_else(|| default.map(str::to_owned))
+    // A different server may not have the provider's newest model.
+    let newest = || {
+        let newest = catalogue.newest(name)?;
+        wanted.base_url.is_none().then(|| newest.id.clone())
+    };
+    configured.cloned().or_else(of_config).or_else(newest)
 }

@@ -1,62 +1,80 @@
-//! The retry policy for requests.
+//! The retry policy for requests that failed temporarily.
 
 use std::{
     hash::{BuildHasher, Hasher, RandomState},
     time::Duration,
 };
 
-/// How to retry a request that failed before any of its answer was used.
+use reqwest::header::{HeaderMap, RETRY_AFTER};
+
+/// How to retry a model call that failed because the provider is overloaded or unreachable, or cut
+/// its answer off.
 #[derive(Debug, Clone)]
 pub struct Retry {
-    /// The maximum number of retries.
-    pub times: u32,
     /// The delay before the first retry. It doubles with each retry.
     pub first: Duration,
-    /// The longest `Retry-After` to honour. If the provider asks for more, the request fails.
+    /// The longest delay, unless the provider asks for more.
     pub longest: Duration,
+    /// The total time to wait for one answer. If the next delay would exceed it, the call fails.
+    pub total: Duration,
 }
 
 impl Default for Retry {
     fn default() -> Self {
         Self {
-            times: 2,
             first: Duration::from_millis(500),
-            longest: Duration::from_secs(60),
+            longest: Duration::from_secs(30),
+            total: Duration::from_mins(5),
         }
     }
 }
 
 impl Retry {
-    /// Returns the delay before the next retry, or `None` to give up. `done` is the number of retries
-    /// so far, and `asked` is the provider's `Retry-After`.
-    pub fn wait(&self, done: u32, asked: Option<Duration>) -> Option<Duration> {
-        self.wait_by(done, asked, random_fraction())
+    /// Returns the policy that never retries.
+    pub fn never() -> Self {
+        Self {
+            total: Duration::ZERO,
+            ..Self::default()
+        }
     }
 
-    fn wait_by(&self, done: u32, asked: Option<Duration>, fraction: f64) -> Option<Duration> {
-        if done >= self.times {
-            return None;
-        }
+    /// Returns the delay before the next retry, or `None` to give up. `done` is the number of
+    /// retries so far, `waited` is the sum of their delays, and `asked` is the provider's
+    /// `Retry-After`.
+    pub fn wait(&self, done: u32, waited: Duration, asked: Option<Duration>) -> Option<Duration> {
+        self.wait_by(done, waited, asked, random_fraction())
+    }
+
+    fn wait_by(
+        &self,
+        done: u32,
+        waited: Duration,
+        asked: Option<Duration>,
+        fraction: f64,
+    ) -> Option<Duration> {
         let own = self.first.saturating_mul(1 << done.min(16));
+        let own = own.min(self.longest);
         // Jitter of up to half the delay, so that clients that failed together do not retry
         // together.
-        let jitter = own.mul_f64(fraction / 2.0);
-        match asked {
-            Some(asked) if asked > self.longest => None,
-            Some(asked) => Some(asked + jitter),
-            None => Some(own.min(self.longest) + jitter),
-        }
+        let wait = asked.unwrap_or(own) + own.mul_f64(fraction / 2.0);
+        (!self.total.is_zero() && waited + wait <= self.total).then_some(wait)
     }
 }
 
 /// Reports whether a request with this status can be retried.
 pub(super) fn can_retry_status(status: u16) -> bool {
-    matches!(status, 429 | 502 | 503 | 504 | 529)
+    matches!(status, 408 | 409 | 429 | 500..=599)
 }
 
-/// Parses `Retry-After` in seconds. A date, which no provider sends, is ignored.
-pub(super) fn retry_after(value: &str) -> Option<Duration> {
-    Duration::try_from_secs_f64(value.trim().parse().ok()?).ok()
+/// Returns the provider's delay, from `retry-after-ms` or from `retry-after` in seconds. A date,
+/// which no provider sends, is ignored.
+pub(super) fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let number = |text: &str, unit: f64| {
+        Duration::try_from_secs_f64(text.trim().parse::<f64>().ok()? * unit).ok()
+    };
+    let header = |name: &str| headers.get(name)?.to_str().ok();
+    let precise = header("retry-after-ms").and_then(|text| number(text, 1e-3));
+    precise.or_else(|| number(header(RETRY_AFTER.as_str())?, 1.0))
 }
 
 /// Returns a random number from 0 to 1. The seed of the standard library's hash maps is good
@@ -68,43 +86,57 @@ fn random_fraction() -> f64 {
 
 #[cfg(test)]
 mod tests {
+    use reqwest::header::HeaderValue;
+
     use super::*;
 
     const fn s(seconds: u64) -> Duration {
         Duration::from_secs(seconds)
     }
 
+    const RETRY: Retry = Retry {
+        first: s(1),
+        longest: s(4),
+        total: s(20),
+    };
+
     #[test]
-    fn retries_twice_with_growing_delays() {
-        let retry = Retry {
-            times: 2,
-            first: s(1),
-            longest: s(60),
-        };
-        assert_eq!(retry.wait_by(0, None, 0.0), Some(s(1)));
-        assert_eq!(retry.wait_by(1, None, 0.0), Some(s(2)));
-        assert_eq!(retry.wait_by(1, None, 1.0), Some(s(3)));
-        assert_eq!(retry.wait_by(2, None, 0.0), None);
+    fn delays_grow_until_the_total_is_used_up() {
+        let wait = |done, waited, fraction| RETRY.wait_by(done, s(waited), None, fraction);
+        assert_eq!(wait(0, 0, 0.0), Some(s(1)));
+        assert_eq!(wait(1, 1, 0.0), Some(s(2)));
+        assert_eq!(wait(1, 1, 1.0), Some(s(3)));
+        assert_eq!(wait(9, 16, 0.0), Some(s(4)));
+        assert_eq!(wait(10, 17, 0.0), None);
+        assert_eq!(Retry::never().wait(0, s(0), Some(s(0))), None);
     }
 
     #[test]
-    fn honours_retry_after_up_to_the_limit() {
-        let retry = Retry {
-            times: 2,
-            first: s(1),
-            longest: s(60),
-        };
-        assert_eq!(retry.wait_by(0, Some(s(20)), 0.0), Some(s(20)));
-        assert_eq!(retry.wait_by(0, Some(s(0)), 0.0), Some(s(0)));
-        assert_eq!(retry.wait_by(0, Some(s(3600)), 0.0), None);
+    fn honours_retry_after_within_the_total() {
+        let wait = |asked| RETRY.wait_by(0, s(0), Some(s(asked)), 0.0);
+        assert_eq!(wait(20), Some(s(20)));
+        assert_eq!(wait(0), Some(s(0)));
+        assert_eq!(wait(3600), None);
     }
 
     #[test]
     fn parses_retry_after() {
-        assert_eq!(retry_after("7"), Some(s(7)));
-        assert_eq!(retry_after(" 0.5 "), Some(Duration::from_millis(500)));
+        let parsed = |name: &'static str, value: &'static str| {
+            let mut headers = HeaderMap::new();
+            headers.insert(name, HeaderValue::from_static(value));
+            retry_after(&headers)
+        };
+        assert_eq!(parsed("retry-after", "7"), Some(s(7)));
+        assert_eq!(
+            parsed("retry-after", " 0.5 "),
+            Some(Duration::from_millis(500))
+        );
+        assert_eq!(
+            parsed("retry-after-ms", "250"),
+            Some(Duration::from_millis(250))
+        );
         for nonsense in ["", "-1", "NaN", "1e300", "Wed, 21 Oct 2015 07:28:00 GMT"] {
-            assert_eq!(retry_after(nonsense), None, "{nonsense}");
+            assert_eq!(parsed("retry-after", nonsense), None, "{nonsense}");
         }
     }
 

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_end_in_three_ways() {
+    fn accepts_all_three_line_endings() {
         for stream in [
             "data: a\n\ndata: b\n\n",
             "data: a\r\n\r\ndata: b\r\n\r\n",

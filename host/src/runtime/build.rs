@@ -3,23 +3,23 @@
 use std::{io, sync::Arc};
 
 use zot_process::Spawner;
-use zot_protocol::{HelloAck, NoteLevel, PROTOCOL_VERSION};
+use zot_protocol::{HelloAck, NoteLevel, PROTOCOL_VERSION, Reasoning};
 
 use super::RuntimeConfig;
 use crate::{
-    HostConfig,
+    HostConfig, clock,
     extension::{
         Builtins, Launch,
         discover::{TrustProject, discover, escape},
     },
-    provider::credentials,
+    provider::Model,
     tool::{self, Toolbox, ToolboxConfig},
 };
 
 pub(super) fn toolbox(config: &RuntimeConfig, session: &str) -> io::Result<Toolbox> {
     let scratch = config.home.scratch_of(session);
     let mut tools = ToolboxConfig::new(&config.cwd, scratch, Spawner::new()?);
-    tools.secrets = credentials::variables().map(str::to_owned).collect();
+    tools.secrets = config.secrets();
     tools.jail = config.jail;
     tools.skills.clone_from(&config.skills);
     let toolbox = Toolbox::new(tools)?;
@@ -41,19 +41,37 @@ pub(super) fn ack(config: &RuntimeConfig, provider: &str, model: &str) -> HelloA
 pub(super) fn host(config: &RuntimeConfig, provider: &str, model: &str) -> HostConfig {
     let mut host = HostConfig::new(ack(config, provider, model));
     host.hooks = Arc::clone(&config.hooks);
+    host.approvals = Arc::clone(&config.approvals);
     host.tap.clone_from(&config.tap);
-    host.secrets = credentials::variables().map(str::to_owned).collect();
+    host.secrets = config.secrets();
     host.strict_permissions = config.strict_permissions;
     host.interactive = config.interactive;
     host.settings.clone_from(&config.extensions);
     host.builtins = Builtins {
         commands: config.commands.clone(),
         tools: tool::NAMES.map(str::to_owned).to_vec(),
+        // Not `background`, because extensions cannot start such commands.
+        replaceable_tools: [tool::GREP, tool::FIND].map(str::to_owned).to_vec(),
     };
     host
 }
 
+/// Warns the user about the model: unknown properties, retirement, or an unsupported reasoning
+/// level.
+pub(super) fn remark(config: &RuntimeConfig, model: &Model, reasoning: Option<Reasoning>) {
+    let remarks = model.remarks(&clock::now()[..10]);
+    let remarks = remarks.into_iter().chain(model.reasoning_remark(reasoning));
+    for remark in remarks {
+        config.hooks.notice(NoteLevel::Warn, &remark);
+    }
+}
+
 impl RuntimeConfig {
+    /// Returns the environment variables that child processes do not inherit.
+    fn secrets(&self) -> Vec<String> {
+        self.providers.key_variables().map(str::to_owned).collect()
+    }
+
     /// Returns a closure that looks for extensions to start when it is called.
     pub(super) fn find(
         &self,
@@ -66,7 +84,7 @@ impl RuntimeConfig {
             for refused in &found.refused {
                 hooks.notice(NoteLevel::Warn, &refused.to_string());
             }
-            // In interactive mode the program asks the user instead.
+            // In interactive mode, the embedding program asks the user instead.
             if !interactive {
                 for (extension, untrusted) in found.untrusted() {
                     let name = escape::text(extension.name());

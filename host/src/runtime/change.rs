@@ -1,12 +1,12 @@
 //! Operations that change a runtime while it is idle.
 
-use zot_protocol::{EndReason, Reasoning, SessionEnd, rpc};
+use zot_protocol::{EndReason, NoteLevel, Reasoning, SessionEnd, rpc};
 
 use super::{Runtime, Unavailable, build};
 use crate::{
-    agent::State,
+    agent::{State, prefix::PrefixStatus},
     extension::discover::TrustProject,
-    provider::{Model, Resolved, catalogue::ModelSource},
+    provider::{Model, Resolved, catalogue::ModelSource, demo},
     session::{Choice, Opened},
 };
 
@@ -14,10 +14,10 @@ use crate::{
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum SetModelError {
-    /// The agent cannot do it now.
+    /// The agent is busy or closed.
     #[error(transparent)]
     Unavailable(#[from] Unavailable),
-    /// The catalogue lists no such model for the provider.
+    /// The provider has no such model.
     #[error("{provider} has no model `{}`\nhint: known models: {}", model.escape_debug(), known.join(", "))]
     Unknown {
         /// The provider.
@@ -35,8 +35,9 @@ impl Runtime {
         let (_active, _) = self.occupy()?;
         let current = self.model().await;
         let model = self.0.agent.config.catalogue.model(&current.provider, id);
-        // A server whose models are not in the catalogue may have any model.
-        if model.source == ModelSource::Assumed && current.source != ModelSource::Assumed {
+        let model = self.with_listed_sizes(model).await;
+        // The server may have models that are not in the catalogue.
+        if model.source == ModelSource::Assumed && current.provider == demo::NAME {
             let known = self.models().await;
             return Err(SetModelError::Unknown {
                 provider: current.provider,
@@ -63,16 +64,19 @@ impl Runtime {
         let agent = &self.0.agent;
         let mut state = agent.state.lock().await;
         change(&mut state);
-        // The interceptors of the system prompt receive the model's name.
-        state.system = None;
+        // Rebuild the system prompt, since its interceptors receive the model's name.
+        state.prefix_status = PrefixStatus::Changed;
         let State {
             session,
             provider,
             model,
+            reasoning,
             ..
         } = &mut *state;
         let written = session.set_model(provider.name(), &model.id);
         let ack = build::ack(&self.0.agent.config, provider.name(), &model.id);
+        build::remark(&agent.config, model, *reasoning);
+        provider.warm_up();
         drop(state);
         agent.host.set_ack(ack);
         agent.report_write_error(written);
@@ -81,7 +85,14 @@ impl Runtime {
     /// Sets the reasoning effort. Takes effect at the next turn.
     pub async fn set_reasoning(&self, reasoning: Option<Reasoning>) -> Result<(), Unavailable> {
         let (_active, _) = self.occupy()?;
-        self.0.agent.state.lock().await.reasoning = reasoning;
+        let agent = &self.0.agent;
+        let mut state = agent.state.lock().await;
+        state.reasoning = reasoning;
+        let model = state.model.clone();
+        drop(state);
+        if let Some(remark) = model.reasoning_remark(reasoning) {
+            agent.config.hooks.notice(NoteLevel::Warn, &remark);
+        }
         Ok(())
     }
 
@@ -130,7 +141,7 @@ impl Runtime {
     pub async fn reload_extensions(&self) -> Result<rpc::ReloadStats, Unavailable> {
         let (_active, _) = self.occupy()?;
         let stats = self.0.agent.host.reload(self.find()).await;
-        self.0.agent.state.lock().await.system = None;
+        self.0.agent.state.lock().await.prefix_status = PrefixStatus::Changed;
         Ok(stats)
     }
 }

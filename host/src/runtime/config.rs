@@ -2,17 +2,18 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use zot_protocol::{ExtensionConfig, Reasoning};
+use zot_protocol::{Config, ExtensionConfig, Reasoning};
 
 use crate::{
     agent::ToolSelection,
+    approval::Approvals,
     extension::{
         connection::Tap,
         discover::{Search, TrustProject},
     },
     home::Home,
     hooks::{Hooks, NoHooks},
-    provider::{Catalogue, Model, Resolved},
+    provider::{Catalogue, Model, Providers, Resolved, Retry},
     session::Choice,
     tool::Skills,
 };
@@ -26,7 +27,7 @@ pub struct RuntimeConfig {
     pub cwd: PathBuf,
     /// The provider and model; `None` once an agent has been started.
     model: Option<Resolved>,
-    /// The reasoning effort. Default: the model's own.
+    /// The reasoning effort. Default: the model's default.
     pub reasoning: Option<Reasoning>,
     /// Replaces the built-in system prompt. Default: none.
     pub system_prompt: Option<String>,
@@ -36,14 +37,21 @@ pub struct RuntimeConfig {
     pub context_files: bool,
     /// The skills to offer. Default: [`Skills::builtin`].
     pub skills: Skills,
+    /// The providers, whose keys child processes do not inherit. Default: the built-in ones.
+    pub providers: Providers,
+    /// How to retry a model call that failed temporarily.
+    pub retry: Retry,
     /// The known models. Default: the built-in catalogue.
     pub catalogue: Arc<Catalogue>,
     /// The maximum number of model calls per prompt. Default: unlimited.
     pub max_steps: Option<u32>,
     /// The tools to offer to the model. Default: all.
     pub tools: ToolSelection,
-    /// Whether the jail is on at the start. Default: no.
+    /// Whether the jail is on from the start. Default: no.
     pub jail: bool,
+    /// Decides which tool calls need confirmation. Default: [`Hooks::confirm`] is asked about every
+    /// call.
+    pub approvals: Arc<Approvals>,
     /// The session to open. Default: none, and nothing is stored.
     pub session: Choice,
     /// Paths of extensions to load before the discovered ones.
@@ -78,10 +86,13 @@ impl RuntimeConfig {
             appended: Vec::new(),
             context_files: true,
             skills: Skills::builtin(),
+            providers: Providers::of(&Config::default()),
+            retry: Retry::default(),
             catalogue: Arc::new(Catalogue::built_in()),
             max_steps: None,
             tools: ToolSelection::All,
             jail: false,
+            approvals: Arc::default(),
             session: Choice::Off,
             explicit: Vec::new(),
             no_ext: false,

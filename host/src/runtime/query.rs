@@ -1,11 +1,20 @@
 //! Queries that work at any time, even while the agent is busy.
 
-use std::sync::Arc;
+use std::{sync::Arc, time::Duration};
 
 use zot_protocol::rpc;
 
 use super::Runtime;
-use crate::{Host, message::Message, provider::Model, session::Sessions, tool::Toolbox};
+use crate::{
+    Host, clock,
+    message::Message,
+    provider::{Listed, Model, catalogue::ModelSource},
+    session::{Mark, Sessions},
+    tool::Toolbox,
+};
+
+/// How long to wait for a server's list of models.
+const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 
 /// How much of the model's context window is used.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,14 +31,23 @@ impl Runtime {
     pub async fn state(&self) -> rpc::State {
         let busy = self.is_busy();
         let state = self.0.agent.state.lock().await;
-        rpc::State::new(
+        let mut shown = rpc::State::new(
             state.provider.name(),
             &state.model.id,
             self.0.agent.config.cwd.to_string_lossy(),
             state.transcript.len() as u64,
             busy,
             state.usage,
-        )
+        );
+        let session = &state.session;
+        shown.session_id = (!session.is_off()).then(|| session.id().to_owned());
+        shown
+    }
+
+    /// Returns what to show in addition to the messages loaded from the session file: how calls and
+    /// turns ended. Each mark has the number of messages before it.
+    pub async fn marks(&self) -> Vec<(usize, Mark)> {
+        self.0.agent.state.lock().await.marks.clone()
     }
 
     /// Reports whether the agent is busy.
@@ -52,7 +70,7 @@ impl Runtime {
     }
 
     /// Returns the transcript.
-    pub async fn messages(&self) -> Arc<Vec<Message>> {
+    pub async fn messages(&self) -> Arc<Vec<Arc<Message>>> {
         Arc::clone(&self.0.agent.state.lock().await.transcript)
     }
 
@@ -61,18 +79,55 @@ impl Runtime {
         self.0.agent.state.lock().await.model.clone()
     }
 
-    /// Returns the known models of the current provider, including the one in use.
+    /// Returns the models of the current provider, including the one in use: those of the catalogue
+    /// that the provider still offers, and those that its server lists. Waits a few seconds for the
+    /// server's list.
     pub async fn models(&self) -> Vec<Model> {
         let current = self.model().await;
-        let known = self.0.agent.config.catalogue.models().iter();
-        let mut models: Vec<Model> = known
-            .filter(|model| model.provider == current.provider)
-            .cloned()
-            .collect();
+        let catalogue = &self.0.agent.config.catalogue;
+        let today = &clock::now()[..10];
+        let known = catalogue.models().iter();
+        let known = known.filter(|it| it.provider == current.provider && !it.is_retired(today));
+        let mut models: Vec<Model> = known.cloned().collect();
+        for listed in self.listed_models(&current.provider).await {
+            let model = catalogue.model(&current.provider, &listed.id);
+            // Skip known names, including names with a date: they are aliases for models in the
+            // catalogue.
+            if model.source == ModelSource::Assumed && !models.iter().any(|it| it.id == model.id) {
+                models.push(model.listed(&listed));
+            }
+        }
         if !models.iter().any(|model| model.id == current.id) {
             models.insert(0, current);
         }
         models
+    }
+
+    /// Returns the models that the provider's server lists. Caches the last list received.
+    async fn listed_models(&self, name: &str) -> Vec<Listed> {
+        let mut live = self.0.live.lock().await;
+        if let Some((_, listed)) = live.as_ref().filter(|(of, _)| of == name) {
+            return listed.clone();
+        }
+        let provider = Arc::clone(&self.0.agent.state.lock().await.provider);
+        match tokio::time::timeout(LIST_TIMEOUT, provider.models()).await {
+            Ok(Ok(listed)) => {
+                *live = Some((name.to_owned(), listed.clone()));
+                listed
+            }
+            _ => Vec::new(),
+        }
+    }
+
+    /// Replaces assumed sizes of a model with those that the server has listed.
+    pub(super) async fn with_listed_sizes(&self, model: Model) -> Model {
+        let live = self.0.live.lock().await;
+        let listed = live.as_ref().filter(|(name, _)| *name == model.provider);
+        let mut listed = listed.into_iter().flat_map(|(_, listed)| listed);
+        match listed.find(|listed| listed.id == model.id) {
+            Some(listed) if model.source == ModelSource::Assumed => model.listed(listed),
+            _ => model,
+        }
     }
 
     /// The extension host, for commands, panels and registrations.

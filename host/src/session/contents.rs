@@ -22,7 +22,7 @@ pub(super) struct Contents {
     pub(super) damaged: usize,
     /// The end of the last readable line.
     pub(super) whole: usize,
-    /// Whether anything follows the last readable line.
+    /// Whether unreadable data follows the last readable line.
     pub(super) torn: bool,
     /// Whether the last readable line has no newline.
     pub(super) open_end: bool,

@@ -49,7 +49,7 @@ pub enum SessionError {
         /// The number of messages.
         messages: u64,
     },
-    /// The file to write exists.
+    /// The file to write already exists.
     #[error("`{}` already exists\nhint: choose another name", .0.display())]
     Exists(PathBuf),
     /// The disk is full.
@@ -121,7 +121,7 @@ impl SessionError {
 pub enum Notice {
     /// The last line was incomplete. Everything before it is intact.
     #[error(
-        "session `{}` ended in the middle of a line: moved the end of it ({}) to `{}`; everything before them is intact",
+        "session `{}` ended in the middle of a line: moved the incomplete line ({}) to `{}`; everything before it is intact",
         path.display(), in_bytes(*bytes), aside.display()
     )]
     Torn {
@@ -170,7 +170,7 @@ pub enum Notice {
         /// The number of lines.
         lines: usize,
     },
-    /// Tool calls have no result, because their process was killed. The model sees them as
+    /// Tool calls have no result, because zot exited before they finished. The model sees them as
     /// cancelled.
     #[error(
         "this session has {} without a result: marked as cancelled",

@@ -1,4 +1,6 @@
-//! Exports a session, as JSON Lines or as Markdown.
+//! Exports a session: as JSON Lines, as Markdown or as an HTML page.
+
+mod html;
 
 use std::path::Path;
 
@@ -7,7 +9,7 @@ use zot_protocol::Content;
 use super::{
     SessionError,
     contents::Contents,
-    line::{ExtensionCall, Head, Line},
+    line::{ExtensionCall, Head, Line, Mark},
     open::composed,
     store::read,
 };
@@ -16,34 +18,38 @@ use crate::{
     message::{Block, Message, Role},
 };
 
-/// Writes the session in `from` to a new file: as Markdown if its name ends in `.md`, otherwise as
-/// JSON Lines, which can be imported. Never overwrites a file.
+/// Writes the session in `from` to a new file: as Markdown if its name ends in `.md`, as a
+/// self-contained HTML page if it ends in `.html`, otherwise as JSON Lines, which can be imported.
+/// Never overwrites a file.
 pub fn export(from: &Path, to: &Path) -> Result<(), SessionError> {
     let (bytes, contents) = read(from)?;
     let Some(head) = &contents.head else {
         return Err(SessionError::NotASession(from.to_owned()));
     };
-    let is_markdown = to
-        .extension()
-        .is_some_and(|extension| extension.eq_ignore_ascii_case("md"));
-    let whole = if is_markdown {
-        markdown(head, &contents).into_bytes()
-    } else {
-        composed(head, &contents, &bytes, usize::MAX)
+    let extension = to.extension().unwrap_or_default().to_ascii_lowercase();
+    let whole = match extension.to_str() {
+        Some("md") => markdown(head, &contents).into_bytes(),
+        Some("html" | "htm") => html::page(head, &contents).into_bytes(),
+        _ => composed(head, &contents, &bytes, usize::MAX),
     };
     write_new(to, &whole)
         .map(drop)
         .map_err(|error| SessionError::write(to, error))
 }
 
-fn markdown(head: &Head, contents: &Contents) -> String {
+/// Returns the session's current title.
+fn title(contents: &Contents) -> &str {
     let mut titles = contents.lines.iter().filter_map(|(_, line)| match line {
         Line::Title(title) => Some(title.as_str()),
         _ => None,
     });
+    titles.next_back().unwrap_or("Untitled session")
+}
+
+fn markdown(head: &Head, contents: &Contents) -> String {
     let mut page = format!(
         "# {}\n\n{} · {} {} · {}\n",
-        titles.next_back().unwrap_or("Untitled session"),
+        title(contents),
         head.created,
         head.provider,
         head.model,
@@ -60,6 +66,12 @@ fn markdown(head: &Head, contents: &Contents) -> String {
                 page += &format!("\n*Model changed to {provider} {model}.*\n");
             }
             Line::ExtensionCall(call) => add_extension_call(&mut page, call),
+            Line::Mark(Mark::TurnEnd { stop, error }) => {
+                let why = error
+                    .as_ref()
+                    .map_or(String::new(), |error| format!(": {error}"));
+                page += &format!("\n*The turn ended with `{stop}`{why}.*\n");
+            }
             _ => {}
         }
     }
@@ -97,7 +109,7 @@ fn add_blocks(page: &mut String, blocks: &[Block]) {
             Block::Text { text } => *page += &format!("\n{}\n", text.trim_end()),
             Block::Image { mime_type, .. } => *page += &format!("\n*Image ({mime_type})*\n"),
             // Reasoning is only for the provider.
-            Block::Thinking { .. } => {}
+            Block::Thinking { .. } | Block::Remark { .. } => {}
             Block::ToolCall { name, args, .. } => {
                 let args = serde_json::to_string_pretty(args).unwrap_or_default();
                 *page += &format!("\nCalls `{name}`:\n\n{}", fenced("json", &args));

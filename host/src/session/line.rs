@@ -4,9 +4,12 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
-use zot_protocol::{Object, ToolStatus};
+use zot_protocol::{Object, StopReason, ToolId, ToolStatus};
 
-use crate::message::{Block, Message};
+use crate::{
+    agent::prefix::{Prefix, Told},
+    message::{Block, Message},
+};
 
 /// The format version that this program writes.
 pub(super) const VERSION: u32 = 1;
@@ -26,9 +29,9 @@ pub struct Head {
     pub cwd: String,
     /// The creation time in RFC 3339.
     pub created: String,
-    /// The provider at the start.
+    /// The initial provider.
     pub provider: String,
-    /// The model's id at the start.
+    /// The id of the initial model.
     pub model: String,
     /// The session it was forked or imported from, if any.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -62,6 +65,31 @@ pub struct ExtensionCall {
     pub time: String,
 }
 
+/// Something that the user saw but that is not part of a message. It is not sent to models.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "what", rename_all = "snake_case")]
+#[non_exhaustive]
+pub enum Mark {
+    /// The model's turn did not end normally.
+    TurnEnd {
+        /// How it ended.
+        stop: StopReason,
+        /// The error, if it failed.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        error: Option<String>,
+    },
+    /// A tool call has ended.
+    ToolEnd {
+        /// The call.
+        call_id: ToolId,
+        /// How it ended.
+        status: ToolStatus,
+        /// The extension that the tool belongs to.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        extension: Option<String>,
+    },
+}
+
 /// A parsed line.
 #[derive(Debug)]
 pub(super) enum Line {
@@ -79,6 +107,11 @@ pub(super) enum Line {
     },
     Title(String),
     ExtensionCall(ExtensionCall),
+    Mark(Mark),
+    /// The start of every request from here on.
+    Prefix(Box<WithPrefix>),
+    /// The state that the model was last told about.
+    Told(Told),
     /// A line from a newer version.
     Unknown,
 }
@@ -112,6 +145,19 @@ pub(super) enum Out<'a> {
     },
     ExtensionCall {
         call: &'a ExtensionCall,
+        n: u64,
+    },
+    Mark {
+        mark: &'a Mark,
+        n: u64,
+    },
+    Prefix {
+        prefix: &'a Prefix,
+        told: &'a Told,
+        n: u64,
+    },
+    Told {
+        told: &'a Told,
         n: u64,
     },
 }
@@ -162,6 +208,23 @@ struct WithCall {
     call: ExtensionCall,
 }
 
+#[derive(Deserialize)]
+struct WithMark {
+    mark: Mark,
+}
+
+/// The start of every request, and the state that it tells the model about.
+#[derive(Debug, Deserialize)]
+pub(super) struct WithPrefix {
+    pub(super) prefix: Prefix,
+    pub(super) told: Told,
+}
+
+#[derive(Deserialize)]
+struct WithTold {
+    told: Told,
+}
+
 /// Parses a line. Returns `None` if it is not a JSON object with a `type`. A known type with
 /// unknown content (such as a new block type) counts as a line from a newer version.
 pub(super) fn parse(line: &[u8]) -> Option<Line> {
@@ -180,6 +243,9 @@ pub(super) fn parse(line: &[u8]) -> Option<Line> {
         "model" => read(line).map(|Model { provider, model }| Line::Model { provider, model }),
         "title" => read(line).map(|Title { title }| Line::Title(title)),
         "extension_call" => read(line).map(|WithCall { call }| Line::ExtensionCall(call)),
+        "mark" => read(line).map(|WithMark { mark }| Line::Mark(mark)),
+        "prefix" => read(line).map(|prefix| Line::Prefix(Box::new(prefix))),
+        "told" => read(line).map(|WithTold { told }| Line::Told(told)),
         _ => None,
     };
     Some(known.unwrap_or(Line::Unknown))

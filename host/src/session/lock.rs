@@ -84,7 +84,7 @@ pub(super) fn lock(file: File, path: &Path) -> Result<Locked, SessionError> {
     })
 }
 
-/// Reports whether the path still leads to this file.
+/// Reports whether the path still refers to this file.
 fn is_at(file: &File, path: &Path) -> bool {
     match (file.metadata(), fs::metadata(path)) {
         (Ok(held), Ok(there)) => (held.dev(), held.ino()) == (there.dev(), there.ino()),

@@ -8,12 +8,13 @@ use std::{
 use super::{
     Notice, Session, SessionError,
     contents::Contents,
-    line::{Head, Line, Out},
+    line::{Head, Line, Mark, Out},
     lock::{self, Access},
     transcript::{self, Repairs},
     writer::Writer,
 };
 use crate::{
+    agent::prefix::{Prefix, PrefixStatus, Told},
     file::{Locked, replace, set_aside},
     message::Message,
 };
@@ -27,8 +28,17 @@ pub struct Opened {
     /// The transcript for the model: all messages, or those since the last compaction with its
     /// summary first. It is valid: every call has a result.
     pub transcript: Vec<Message>,
+    /// The start of every request, if it was stored.
+    pub(crate) prefix: Option<Prefix>,
+    /// The state that the model was last told about.
+    pub(crate) told: Told,
+    /// Whether zot wrote the prefix. A file from elsewhere could contain any instructions.
+    is_trusted: bool,
     /// The messages before the last compaction, for display only.
     pub earlier: Vec<Message>,
+    /// What to show in addition to the messages of the transcript. Each mark has the number of
+    /// messages before it.
+    pub(crate) marks: Vec<(usize, Mark)>,
     /// The provider last used.
     pub provider: String,
     /// The model last used.
@@ -43,11 +53,41 @@ impl Opened {
         Self {
             session: Session::new(head.id.clone(), writer),
             transcript: Vec::new(),
+            prefix: None,
+            told: Told::default(),
+            is_trusted: true,
             earlier: Vec::new(),
+            marks: Vec::new(),
             provider: head.provider.clone(),
             model: head.model.clone(),
             notices,
         }
+    }
+
+    /// Reports which model continues the session, if it differs from the previous one.
+    pub(crate) fn remark_on_model(&self, provider: &str, model: &str) -> Option<String> {
+        let is_same = self.provider == provider && self.model == model;
+        (!is_same && !self.transcript.is_empty()).then(|| {
+            format!(
+                "continuing with {provider} {model}; this session used {} {}",
+                self.provider, self.model
+            )
+        })
+    }
+
+    /// Returns whether the stored prefix can be used.
+    pub(crate) fn prefix_status(&self) -> PrefixStatus {
+        if self.is_trusted {
+            PrefixStatus::Continued
+        } else {
+            PrefixStatus::Changed
+        }
+    }
+
+    /// Marks the prefix as written by someone else.
+    pub(super) fn distrust(mut self) -> Self {
+        self.is_trusted = false;
+        self
     }
 
     /// Creates a session with these contents. Its transcript is repaired if necessary.
@@ -71,21 +111,40 @@ impl Opened {
                     opened.session.messages += 1;
                     opened.transcript.push(message);
                 }
+                Line::Mark(mark) => opened.marks.push((opened.transcript.len(), mark)),
                 Line::Compaction(summary) => {
+                    opened.marks.clear();
                     opened.earlier.append(&mut opened.transcript);
                     opened.transcript.push(summary);
                 }
-                Line::Clear => opened.earlier.append(&mut opened.transcript),
+                Line::Clear => {
+                    opened.marks.clear();
+                    opened.earlier.append(&mut opened.transcript);
+                }
                 Line::Model { provider, model } => {
                     (opened.provider, opened.model) = (provider, model);
                 }
+                Line::Prefix(stored) => {
+                    // Reasoning is valid only with its original prefix.
+                    if opened.prefix.replace(stored.prefix).is_some() {
+                        opened
+                            .transcript
+                            .iter_mut()
+                            .for_each(Message::drop_thinking);
+                    }
+                    opened.told = stored.told;
+                }
+                Line::Told(told) => opened.told = told,
                 Line::Title(title) => opened.session.title = Some(title),
                 Line::ExtensionCall(_) | Line::Head(_) | Line::NewerHead(_) | Line::Unknown => {}
             }
         }
-        let Repairs { calls, results } = transcript::repair(&mut opened.transcript);
-        if calls > 0 {
-            opened.notices.push(Notice::Cancelled { calls });
+        let repairs = transcript::repair(&mut opened.transcript);
+        let Repairs {
+            new_calls, results, ..
+        } = repairs;
+        if new_calls > 0 {
+            opened.notices.push(Notice::Cancelled { calls: new_calls });
         }
         if results > 0 {
             opened.notices.push(Notice::Uncalled { messages: results });
@@ -148,7 +207,9 @@ pub(super) fn open(
     if !contents.is_session() {
         return Ok(Some(Opened::fresh(&head, writer, notices)));
     }
-    Ok(Some(Opened::of(contents, writer, &head, path, notices)))
+    let mut opened = Opened::of(contents, writer, &head, path, notices);
+    opened.is_trusted = owner == FileOwner::Zot;
+    Ok(Some(opened))
 }
 
 /// Reports whether an unreadable file was once a session: it is blank, or begins like one.

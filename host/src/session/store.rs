@@ -144,7 +144,7 @@ impl Sessions {
         list::list(&self.dir)
     }
 
-    /// Creates a session with the first `at` of the [`messages`] in `from`, which stays unchanged.
+    /// Creates a session with the first `at` of the [`messages`] in `from`, which is not changed.
     pub fn fork(&self, from: &Path, at: u64) -> Result<Opened, SessionError> {
         let (bytes, contents) = read(from)?;
         let Some(end) = contents.after(at) else {
@@ -167,7 +167,8 @@ impl Sessions {
                 lines,
             });
         }
-        self.derive(from, &bytes, &contents, contents.count(), usize::MAX)
+        let imported = self.derive(from, &bytes, &contents, contents.count(), usize::MAX)?;
+        Ok(imported.distrust())
     }
 
     fn derive(

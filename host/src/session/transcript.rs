@@ -20,15 +20,18 @@ const NO_CALL: &str = "(result of a tool call that is lost)";
 
 /// What was repaired.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Repairs {
+pub(crate) struct Repairs {
     /// Calls that had no result.
     pub(super) calls: usize,
+    /// How many of them are at the end of the conversation. The others were reported earlier, when
+    /// the conversation was continued.
+    pub(super) new_calls: usize,
     /// Messages with results that had no call.
     pub(super) results: usize,
 }
 
 /// Makes a transcript valid. Leaves a valid one unchanged, and is deterministic.
-pub(super) fn repair(messages: &mut Vec<Message>) -> Repairs {
+pub(crate) fn repair(messages: &mut Vec<Message>) -> Repairs {
     let mut repairs = Repairs::default();
     let mut whole = Vec::with_capacity(messages.len());
     // Calls that still need a result.
@@ -60,6 +63,7 @@ pub(super) fn repair(messages: &mut Vec<Message>) -> Repairs {
             }
         }
     }
+    repairs.new_calls = open.len();
     close(&mut whole, &mut open, &mut repairs);
     if let Some(first) = whole.first()
         && first.role != Role::User
@@ -135,7 +139,7 @@ fn as_text(time: &str, unmatched: Vec<Block>) -> Message {
                     },
                 ));
             }
-            Block::ToolCall { .. } | Block::Thinking { .. } => {}
+            Block::ToolCall { .. } | Block::Thinking { .. } | Block::Remark { .. } => {}
             other => text_message.content.push(other),
         }
     }
@@ -224,6 +228,7 @@ mod tests {
     fn calls_without_results_are_cancelled() {
         let (shape, done) = repaired(vec![user(), calling(&["1", "2"])]);
         assert_eq!((shape.as_str(), done.calls), ("u a !!", 2));
+        assert_eq!(done.new_calls, 2);
         let (shape, done) = repaired(vec![user(), calling(&["1", "2"]), results(&["2"])]);
         assert_eq!((shape.as_str(), done.calls), ("u a . !", 1));
         let (shape, done) = repaired(vec![
@@ -234,6 +239,10 @@ mod tests {
             results(&["2"]),
         ]);
         assert_eq!((shape.as_str(), done.calls), ("u a ! u a .", 1));
+        assert_eq!(
+            done.new_calls, 0,
+            "reported when the conversation was continued"
+        );
     }
 
     #[test]
@@ -244,6 +253,7 @@ mod tests {
             done,
             Repairs {
                 calls: 1,
+                new_calls: 1,
                 results: 1
             }
         );
@@ -256,7 +266,7 @@ mod tests {
     }
 
     #[test]
-    fn it_begins_with_the_user_and_has_no_empty_messages() {
+    fn a_repaired_transcript_begins_with_the_user_and_has_no_empty_messages() {
         let mut empty = user();
         empty.content.clear();
         assert_eq!(repaired(vec![empty, calling(&[])]).0, "");

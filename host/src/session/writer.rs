@@ -123,7 +123,8 @@ impl Writer {
         self.flush()
     }
 
-    /// Writes lines that do not justify creating the file: until the first message, they wait.
+    /// Writes lines that do not justify creating the file. Until the first message, they wait in
+    /// memory.
     pub(super) fn append_quietly(
         &mut self,
         add: impl FnOnce(&mut Vec<u8>),

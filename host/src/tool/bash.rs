@@ -1,9 +1,10 @@
 //! The `bash` tool: runs a command, streams its output, and stops every process that it started.
 //!
-//! The call ends when the shell exits, even if a child process still has its pipe open. Background
-//! processes are then stopped and listed in the result: no process outlives its call. The same
-//! happens on timeout, and when the call is cancelled or its future dropped. The whole process tree
-//! is first asked to exit, then killed.
+//! The call ends when the shell exits, even if a child process still has its pipe open. Processes
+//! that the shell left running are then stopped and listed in the result: no process outlives its
+//! call, unless the whole command was started in the background. The same happens on timeout, and
+//! when the call is cancelled or its future dropped. The whole process tree is first asked to exit,
+//! then killed.
 
 mod jail;
 mod lines;
@@ -19,12 +20,11 @@ use tokio_util::sync::CancellationToken;
 use zot_process::{Exit, Net, Process, Spawner, Spec, Support};
 use zot_protocol::{Content, RPC_TOKEN, ToolStatus};
 
-use self::{
-    output::{Output, OutputLimits},
-    pump::Pump,
-};
+use self::output::OutputLimits;
+pub(super) use self::{output::Output, pump::Pump};
 use super::{
-    args::{failed, grouped},
+    args::{boolean, completed, failed, grouped, integer},
+    background::{self, Background, Slot},
     scratch::{Scratch, TemporaryFolder},
     spec,
     workspace::Workspace,
@@ -39,19 +39,21 @@ const OUTPUT_LIMITS: OutputLimits = OutputLimits {
     tail: 20 << 10,
     file: 64 << 20,
 };
-/// How long a process tree has to exit by itself. Git, for example, uses this time to remove its
-/// locks.
-const GRACE: Duration = Duration::from_millis(500);
+/// How long a process tree has to exit before it is killed. Git, for example, uses this time to
+/// remove its locks.
+pub(super) const GRACE: Duration = Duration::from_millis(500);
 /// The maximum length of a command in bytes. The kernel limits an argument to 128 KiB.
 const COMMAND: usize = 120_000;
 /// How many background processes to list.
 const NAMED: usize = 5;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Args {
     command: String,
+    #[serde(default, deserialize_with = "integer")]
     timeout: Option<u64>,
+    #[serde(default, deserialize_with = "boolean")]
+    run_in_background: bool,
 }
 
 /// Runs commands.
@@ -67,6 +69,7 @@ pub(super) struct Shell {
     pub(super) jail_net: Net,
     pub(super) timeout: Duration,
     pub(super) most: Duration,
+    pub(super) background: Background,
 }
 
 /// How the command ended.
@@ -102,7 +105,9 @@ impl Shell {
                 "Runs a command with {shell} in the working directory and returns its output, including standard error, and its exit \
                  status. Each call starts a new shell: `cd` and variables do not carry over. There is no terminal and no input. If the \
                  output is long, the result contains its beginning and its end, and the path of a file with the full output. When the shell exits, \
-                 background processes are killed: start a server and use it in the same command."
+                 the processes that it left running are killed: start a server, or a command that takes long, with `run_in_background`, and use `{}` \
+                 to read its output or to kill it.",
+                background::NAME
             ),
             json!({
                 "type": "object",
@@ -111,7 +116,8 @@ impl Shell {
                     "timeout": {
                         "type": "integer", "minimum": 1, "maximum": most,
                         "description": format!("The timeout in seconds. Default: {timeout}.")
-                    }
+                    },
+                    "run_in_background": {"type": "boolean", "description": "Return immediately and let the command run without a timeout, until it exits or zot ends. Default: false."}
                 },
                 "required": ["command"],
                 "additionalProperties": false
@@ -135,6 +141,12 @@ impl Shell {
             ));
         }
         let scratch = self.scratch();
+        // Before the command starts, so that a refused one does nothing.
+        let background = match args.run_in_background.then(|| self.reserve(&scratch)) {
+            None => None,
+            Some(Ok(reserved)) => Some(reserved),
+            Some(Err(why)) => return failed(why),
+        };
         let temporary = match workspace
             .is_jailed()
             .then(|| scratch.temporary())
@@ -156,6 +168,15 @@ impl Shell {
         };
         // Close standard input. Standard error goes to the same pipe as standard output.
         drop((process.take_stdin(), process.take_stderr()));
+        if let Some((slot, output, file)) = background {
+            let path = file.display().to_string();
+            let id = self
+                .background
+                .add(slot, args.command, process, output, file, temporary);
+            return completed(format!(
+                "started in the background as {id}; its output goes to {path}"
+            ));
+        }
         let output = Output::new(scratch, OUTPUT_LIMITS);
         let mut pump = Pump::new(process.take_stdout(), output, progress);
         let over = async {
@@ -181,6 +202,14 @@ impl Shell {
         let survivors = ended.survivors.iter().map(|it| it.pid.to_string());
         let survivors: Vec<String> = survivors.collect();
         outcome(&end, pump.finish(), limit, left, &survivors)
+    }
+
+    /// Reserves what a background command needs: a slot and a file for its output.
+    fn reserve(&self, scratch: &Arc<Scratch>) -> Result<(Slot<'_>, Output, PathBuf), String> {
+        let slot = self.background.reserve()?;
+        let (output, file) = Output::in_file(scratch, background::FILE)
+            .map_err(|error| format!("cannot save the output: {error}"))?;
+        Ok((slot, output, file))
     }
 
     pub(super) fn scratch(&self) -> Arc<Scratch> {

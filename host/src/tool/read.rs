@@ -20,7 +20,7 @@ use self::{
     window::{Bounds, Window},
 };
 use super::{
-    args::{completed, count, failed, grouped, shown},
+    args::{completed, count, failed, grouped, integer, shown},
     spec,
     workspace::{FileError, Files, OpenedPath},
 };
@@ -34,16 +34,17 @@ const LINES: u64 = 2000;
 const BYTES: usize = 50 << 10;
 /// The maximum number of bytes of one line.
 const LINE: usize = 2000;
-/// The largest image. Providers accept 5 MB of base64.
-const IMAGE: u64 = 3_700_000;
+/// The largest image file in bytes. Images that are too large for providers are shrunk later.
+const IMAGE: u64 = 20 << 20;
 /// How many bytes to read to detect the file's type.
 const HEAD: usize = 8 << 10;
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Args {
     path: String,
+    #[serde(default, deserialize_with = "integer")]
     offset: Option<u64>,
+    #[serde(default, deserialize_with = "integer")]
     limit: Option<u64>,
 }
 

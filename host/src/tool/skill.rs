@@ -17,7 +17,6 @@ use crate::{ToolOutcome, home::Home, provider::ToolSpec};
 pub(super) const NAME: &str = "skill";
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Args {
     name: String,
 }
@@ -83,7 +82,7 @@ pub struct Skills {
 }
 
 impl Skills {
-    /// Returns no skills, in which case the tool is not offered.
+    /// Returns an empty list of skills, for which the tool is not offered.
     pub fn none() -> Self {
         Self {
             skills: Vec::new(),

@@ -227,6 +227,11 @@ impl Files {
         self.writing.lock()
     }
 
+    /// Returns the absolute path.
+    pub(crate) fn absolute(&self, path: &str) -> PathBuf {
+        self.cwd.join(path)
+    }
+
     /// Opens a file or folder for reading. Never blocks, and has no effect on special files.
     pub(crate) fn open(&self, path: &str) -> Result<OpenedPath, FileError> {
         let place = self.place(path)?;

@@ -5,15 +5,14 @@ use serde_json::json;
 
 use super::{
     args::{completed, count, failed},
-    spec,
-    workspace::Files,
+    preview, spec,
+    workspace::{FileError, Files},
 };
-use crate::{ToolOutcome, provider::ToolSpec};
+use crate::{Preview, ToolOutcome, provider::ToolSpec};
 
 pub(super) const NAME: &str = "write";
 
 #[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Args {
     path: String,
     content: String,
@@ -49,5 +48,16 @@ pub(super) fn run(files: &Files, args: &Args) -> ToolOutcome {
             count(before, "byte")
         )),
         Err(error) => failed(error.to_string()),
+    }
+}
+
+/// Returns the difference between the current file and the new content.
+pub(super) fn preview(files: &Files, args: &Args) -> Preview {
+    let Args { path, content } = args;
+    match preview::read(files, path, preview::FILE) {
+        Ok(Ok((_, old))) => preview::of(path, &old, content.as_bytes()),
+        Ok(Err(_)) => Preview::Unavailable("no diff: the file is too large".to_owned()),
+        Err(FileError::Missing(_)) => preview::of(path, b"", content.as_bytes()),
+        Err(error) => Preview::Unavailable(error.to_string()),
     }
 }

@@ -50,7 +50,7 @@ pub(crate) fn open(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<O
     walk(root, path, flags)
 }
 
-/// Fallback without `openat2`: opens one component at a time and resolves every symlink here.
+/// Fallback without `openat2`: opens one component at a time and resolves every symlink itself.
 fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
     // A trailing slash, which requires a folder, is lost when the path is split into components.
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;

@@ -202,7 +202,7 @@ async fn the_queue_holds_at_most_256_frames() {
         .await;
     assert_eq!(asked, Err(Failure::QueueFull));
     let why = extension.ended().await;
-    assert_eq!(why, "was disconnected: it does not read its input");
+    assert_eq!(why, "was disconnected: it is not reading its input");
 }
 
 #[tokio::test(start_paused = true)]
@@ -218,7 +218,7 @@ async fn the_queue_holds_at_most_16_mib() {
         .await;
     assert_eq!(asked, Err(Failure::QueueFull));
     let why = extension.ended().await;
-    assert!(why.ends_with("it does not read its input"), "{why}");
+    assert!(why.ends_with("it is not reading its input"), "{why}");
 }
 
 #[tokio::test(start_paused = true)]

@@ -6,11 +6,13 @@ mod credentials;
 mod demo;
 mod faults;
 mod openai;
+mod output_schema;
 mod resolve;
+mod responses;
 mod secrets;
 mod throughput;
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
@@ -18,7 +20,7 @@ use zot_host::{
     message::{Block, Message, Role},
     provider::{
         Anthropic, ApiKey, Catalogue, Delta, Deltas, Endpoint, OpenAi, Provider, ProviderError,
-        Request, Retry, ToolSpec,
+        Request, Responses, ToolSpec,
     },
 };
 use zot_protocol::StopReason;
@@ -32,14 +34,8 @@ use crate::support::{
 
 const CANARY: &str = "sk-canary-5f1d9b";
 
-/// An endpoint that retries quickly.
 fn endpoint(url: &str) -> Endpoint {
-    let mut endpoint = Endpoint::new(url, ApiKey::new(CANARY).ok()).unwrap();
-    endpoint.retry = Retry {
-        first: Duration::from_millis(1),
-        ..Retry::default()
-    };
-    endpoint
+    Endpoint::new(url, ApiKey::new(CANARY).ok()).unwrap()
 }
 
 fn catalogue() -> Arc<Catalogue> {
@@ -47,11 +43,19 @@ fn catalogue() -> Arc<Catalogue> {
 }
 
 fn anthropic(url: &str) -> Anthropic {
-    Anthropic::new(endpoint(url), catalogue())
+    Anthropic::new("anthropic", endpoint(url), catalogue())
 }
 
+/// A server with Chat Completions only.
 fn openai(url: &str) -> OpenAi {
-    OpenAi::new("openai", endpoint(&format!("{url}/v1")), catalogue())
+    let endpoint = endpoint(&format!("{url}/v1"));
+    OpenAi::new("openai", endpoint, catalogue(), Responses::Never)
+}
+
+/// A server with the Responses API.
+fn responses(url: &str) -> OpenAi {
+    let endpoint = endpoint(&format!("{url}/v1"));
+    OpenAi::new("openai", endpoint, catalogue(), Responses::Always)
 }
 
 fn message(role: Role, content: Vec<Block>) -> Message {
@@ -74,14 +78,16 @@ fn request_to(model: &str, messages: Vec<Message>) -> Request {
     Request {
         model: model.into(),
         system: "Be brief.".into(),
-        messages: Arc::new(messages),
-        tools: Arc::new(vec![ToolSpec {
+        messages: Arc::new(messages.into_iter().map(Arc::new).collect()),
+        tools: Arc::new([ToolSpec {
             name: "read".into(),
             description: "reads a file".into(),
             schema: args(json!({"type": "object", "properties": {"path": {"type": "string"}}})),
         }]),
+        may_call: true,
         reasoning: None,
         max_output: None,
+        output_schema: None,
     }
 }
 

@@ -9,9 +9,9 @@ use std::{
 use tempfile::TempDir;
 use zot_host::{
     home::Home,
-    settings::{Settings, SettingsError, SettingsNotice, set_trust},
+    settings::{Settings, SettingsError, SettingsNotice, add_approval, set_trust},
 };
-use zot_protocol::Trust;
+use zot_protocol::{ApprovalAction, ApprovalRule, Trust};
 
 struct ConfigFixture {
     dir: TempDir,
@@ -256,5 +256,147 @@ fn unknown_keys_are_named_with_the_nearest_known_one() {
     assert_eq!(notices.len(), expected.len(), "{notices:#?}");
     for (notice, (key, fix)) in notices.iter().zip(expected) {
         assert!(notice.contains(key) && notice.contains(fix), "{notice}");
+    }
+}
+
+#[test]
+fn an_invalid_rule_is_reported_and_asks() {
+    let ask = |tool: &str| ApprovalRule::new(tool, ApprovalAction::Ask);
+    let bash = ApprovalRule::new("bash", ApprovalAction::Allow).with_command("git *");
+    let valid = r#"{"tool": "bash", "command": "git *", "do": "allow"}"#;
+    for (invalid, becomes, notice) in [
+        (
+            r#"{"tool": "bash", "do": "alow"}"#,
+            ask("bash"),
+            "/approvals/0/do: \"alow\"",
+        ),
+        (
+            r#"{"tool": "bash"}"#,
+            ask("bash"),
+            "/approvals/0/do: missing",
+        ),
+        (r#"{"do": "allow"}"#, ask("*"), "/approvals/0/tool: missing"),
+        (
+            r#"{"tool": 7, "do": "deny"}"#,
+            ask("*"),
+            "/approvals/0/tool: 7",
+        ),
+        (
+            r#"{"tool": "bash", "command": 7, "do": "allow"}"#,
+            ask("bash"),
+            "/approvals/0/command: 7",
+        ),
+        (
+            r#"{"tool": "bash", "args": "x", "do": "allow"}"#,
+            ask("bash"),
+            "/approvals/0/args",
+        ),
+        // Without its misspelt limit, the rule would allow everything.
+        (
+            r#"{"tool": "bash", "comand": "git *", "do": "allow"}"#,
+            ask("bash"),
+            "unknown field `/approvals/0/comand`",
+        ),
+        (r#""allow""#, ask("*"), "/approvals/0: \"allow\""),
+        ("null", ask("*"), "/approvals/0: null"),
+    ] {
+        let config = format!(r#"{{"model": "m", "approvals": [{invalid}, {valid}]}}"#);
+        let fixture = ConfigFixture::with(config);
+        let settings = Settings::load(&fixture.home);
+        assert_eq!(
+            settings.config.approvals,
+            [becomes.clone(), bash.clone()],
+            "{invalid}"
+        );
+        assert_eq!(settings.config.model.as_deref(), Some("m"));
+        assert!(!settings.is_broken());
+        let notices = notice_texts(&settings);
+        assert!(notices.iter().any(|it| it.contains(notice)), "{notices:?}");
+        assert!(
+            notices
+                .last()
+                .unwrap()
+                .contains("/approvals/0: invalid rule, so zot asks"),
+            "{notices:?}"
+        );
+        let quiet = Settings::load_quietly(&fixture.home);
+        assert_eq!(quiet.approvals, settings.config.approvals);
+    }
+    let fixture = ConfigFixture::with(r#"{"approvals": {"tool": "bash", "do": "allow"}}"#);
+    let settings = Settings::load(&fixture.home);
+    assert_eq!(settings.config.approvals, [ask("*")]);
+    let fixture = ConfigFixture::with(r#"{"approvals": null}"#);
+    assert!(Settings::load(&fixture.home).config.approvals.is_empty());
+}
+
+#[test]
+fn a_rule_is_added_and_the_rest_of_the_file_is_kept() {
+    let rule = ApprovalRule::new("bash", ApprovalAction::Allow)
+        .with_command("git *")
+        .by("model");
+    let json = r#"{"tool":"bash","command":"git *","caller":"model","do":"allow"}"#;
+    for (before, rules) in [
+        ("{}\n", vec![json]),
+        (
+            "{\n  \"later\" : [1.50, 2],\n  \"model\": \"m\"\n}\n",
+            vec![json],
+        ),
+        (
+            "\u{feff}{\"approvals\": null, \"model\": \"m\"}",
+            vec![json],
+        ),
+        (
+            r#"{"approvals": [{"tool":"read","do":"ask"}, {"tool":"bash","do":"ask","x":1}], "model": "m"}"#,
+            vec![
+                r#"{"tool":"read","do":"ask"}"#,
+                json,
+                r#"{"tool":"bash","do":"ask","x":1}"#,
+            ],
+        ),
+    ] {
+        let fixture = ConfigFixture::with(before);
+        for _ in 0..2 {
+            add_approval(&fixture.home, &rule).unwrap();
+            let text = fixture.text();
+            let value: serde_json::Value =
+                serde_json::from_str(text.trim_start_matches('\u{feff}')).unwrap();
+            let rules: Vec<serde_json::Value> = rules
+                .iter()
+                .map(|it| serde_json::from_str(it).unwrap())
+                .collect();
+            assert_eq!(
+                value["approvals"],
+                serde_json::Value::Array(rules),
+                "{text}"
+            );
+            for kept in ["\"later\" : [1.50, 2]", "\"model\": \"m\"", "\u{feff}"] {
+                assert_eq!(text.contains(kept), before.contains(kept), "{text}");
+            }
+        }
+        assert!(
+            Settings::load(&fixture.home)
+                .config
+                .approvals
+                .contains(&rule)
+        );
+    }
+    let fixture = ConfigFixture::new();
+    add_approval(&fixture.home, &rule).unwrap();
+    assert_eq!(Settings::load(&fixture.home).config.approvals, [rule]);
+}
+
+#[test]
+fn a_rule_is_not_added_where_it_would_override_a_deny_rule() {
+    let rule = ApprovalRule::new("bash", ApprovalAction::Allow);
+    let before = r#"{"approvals": [{"tool": "bash", "command": "git *", "do": "ask"}, {"tool": "bash", "command": "rm *", "do": "deny"}]}"#;
+    let fixture = ConfigFixture::with(before);
+    let error = add_approval(&fixture.home, &rule).unwrap_err();
+    assert!(matches!(error, SettingsError::Conflict(_)), "{error}");
+    assert_eq!(fixture.text(), before);
+    for damaged in ["{", r#"{"approvals": 7}"#] {
+        let fixture = ConfigFixture::with(damaged);
+        let error = add_approval(&fixture.home, &rule).unwrap_err();
+        assert!(matches!(error, SettingsError::Damaged(_)), "{error}");
+        assert_eq!(fixture.text(), damaged);
     }
 }

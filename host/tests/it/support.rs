@@ -3,6 +3,8 @@
 mod fault_test;
 pub(crate) mod in_memory;
 mod own_process;
+#[cfg(feature = "agent")]
+pub(crate) mod png;
 mod process;
 #[cfg(feature = "agent")]
 pub(crate) mod replies;
@@ -52,7 +54,7 @@ pub(crate) fn fixture_path(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Returns the path of the Python interpreter. A helper process receives it from its parent.
+/// Returns the path to the Python interpreter. A helper process receives it from its parent.
 pub(crate) fn python() -> &'static Path {
     static PYTHON: OnceLock<PathBuf> = OnceLock::new();
     PYTHON.get_or_init(|| {
@@ -138,6 +140,7 @@ impl HostFixture {
         config.builtins = Builtins {
             commands: vec!["help".into()],
             tools: vec!["read".into()],
+            ..Default::default()
         };
         config.secrets = vec!["ZOTCORE_RPC_TOKEN".into()];
         change(&mut config);

@@ -54,7 +54,7 @@ impl NoteQueue {
         }
         let dropped = std::mem::take(&mut queue.dropped);
         let notes = output::counted(dropped, "note");
-        let message = format!("dropped {notes} from extensions because of a flood");
+        let message = format!("dropped {notes} from extensions because too many arrived at once");
         Some(QueuedNote::Notice(NoteLevel::Warn, message))
     }
 

@@ -1,4 +1,4 @@
-//! A large line, serialised piece by piece, so that its complete JSON is never in memory at once.
+//! A large line, serialised piece by piece, so that its complete JSON is never in memory.
 
 use std::io::{self, BufWriter, Write};
 

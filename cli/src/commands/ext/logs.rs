@@ -67,7 +67,7 @@ fn follow(mut follower: Follower, mut printer: Printer, path: &Path) -> anyhow::
 fn wait_while_open() -> bool {
     let stdout = io::stdout();
     let mut ended = [PollFd::new(&stdout, PollFlags::empty())];
-    let tick = TICK.try_into().expect("100 ms fits");
+    let tick = TICK.try_into().expect("100 ms fits in a `Timespec`");
     match poll(&mut ended, Some(&tick)) {
         Ok(0) | Err(_) => true,
         Ok(_) => !ended[0]

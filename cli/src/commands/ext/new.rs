@@ -45,7 +45,7 @@ pub(super) fn run(context: &Context, args: &New) -> anyhow::Result<()> {
     }
     if *lang == Language::Rust && sdk.is_none() {
         output::note(
-            "! the extension depends on the published `zot-sdk` crate; until that is released, pass the crate's directory with --sdk PATH",
+            "! the extension depends on `zot-sdk` from crates.io; until it is published there, pass the crate's directory with --sdk PATH",
         );
     }
     Ok(())

@@ -50,14 +50,13 @@ impl Stamp {
     }
 }
 
-/// The file that names what is not part of the package, in the syntax of `.gitignore`. Built output
-/// is often in `.gitignore`, but must be installed.
+/// Lists the files to leave out of the package, in `.gitignore` syntax. `.gitignore` itself is not
+/// used, because it often lists build output, which must be installed.
 const IGNORE_FILE: &str = ".zotignore";
 /// The maximum size of that file.
 const IGNORE_BYTES: usize = 64 << 10;
 
-/// Lists everything in a directory except `.git`, which is not part of the package, and what its
-/// `.zotignore` names.
+/// Lists everything in a directory except `.git` and the files that its `.zotignore` excludes.
 pub(super) fn scan(root: &Path) -> anyhow::Result<Contents<Stamp>> {
     let mut contents = Contents::new();
     let opened = open_directory(CWD, root).with_context(|| cannot_read("."))?;
@@ -65,14 +64,14 @@ pub(super) fn scan(root: &Path) -> anyhow::Result<Contents<Stamp>> {
     Ok(contents)
 }
 
-/// Reads `.zotignore`.
+/// Reads the patterns in `.zotignore`, if it exists.
 fn ignored(root: &Path) -> anyhow::Result<Gitignore> {
     let name = Path::new(IGNORE_FILE);
     let bytes = match untrusted::read_whole(Some(root), name, IGNORE_BYTES) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Gitignore::empty()),
         read => read.with_context(|| cannot_read(IGNORE_FILE))?,
     };
-    // The paths below are relative to the directory, so the patterns have no root.
+    // Paths are matched relative to the directory, so the patterns need no root.
     let mut patterns = GitignoreBuilder::new("");
     for (index, line) in String::from_utf8_lossy(&bytes).lines().enumerate() {
         patterns
@@ -101,9 +100,9 @@ fn walk(
             return Err(ContentsError::Name(name).into());
         };
         let path = format!("{prefix}{text}");
-        // Before its kind is checked: a socket in a build folder must not prevent the installation.
+        // Check this before the kind: an ignored socket must not prevent the installation.
         let is_directory = match entry.file_type() {
-            // Some file systems do not say.
+            // Some file systems do not report the type.
             FileType::Unknown => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)
                 .is_ok_and(|stat| FileType::from_raw_mode(stat.st_mode) == FileType::Directory),
             known => known == FileType::Directory,

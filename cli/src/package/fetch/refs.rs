@@ -130,7 +130,7 @@ fn find_commit(heads: &[Head], wanted: &str) -> Result<Found, RefError> {
     at.dedup_by_key(|head| head.oid);
     let by_ref = |head: &Head| Want::Ref(head.name.trim_end_matches("^{}").to_owned());
     if digits.len() == 40 {
-        let oid = Oid::from_str(&digits).expect("forty hexadecimal digits are an id");
+        let oid = Oid::from_str(&digits).expect("forty hexadecimal digits are a valid ID");
         let want = match at.first() {
             Some(head) => by_ref(head),
             None => Want::Commit(oid),

@@ -397,7 +397,7 @@ pub(super) fn fetch_error(error: Error) -> FetchError {
             what: " unpacked",
         },
         (ErrorCode::Auth, ErrorClass::Ssh) => FetchError::Auth(
-            "check that your key is in the agent (`ssh-add -l`) and that the server accepts it",
+            "check that your key is loaded in ssh-agent (`ssh-add -l`) and that the server accepts it",
         ),
         (ErrorCode::Auth, _) => FetchError::Auth(
             "check the URL; for a private repository use ssh, or clone it and install the directory",

@@ -1,14 +1,11 @@
 //! The commands, and the response to each.
 
-use zot_host::{
-    Prompt,
-    provider::{Model, catalogue::Thinks},
-};
+use zot_host::Prompt;
 use zot_protocol::{
     RequestId, Tagged,
     rpc::{
-        self, Command, Data, HelloData, Messages, ModelInfo, ModelSet, Models, NoData,
-        PROTOCOL_VERSION, Pong, ReasoningSet,
+        self, Command, Data, HelloData, Messages, ModelInfo, ModelSet, NoData, PROTOCOL_VERSION,
+        Pong, ReasoningSet,
     },
 };
 
@@ -16,9 +13,10 @@ use super::{
     super::{images, queue::Job},
     Driver,
     extension_list::List,
+    extension_requests::{ExtensionResult, MAX_COMMANDS},
 };
 
-/// The response to a command that needs the agent to be idle.
+/// The error for a command that requires an idle agent.
 const BUSY: &str = "agent is busy";
 
 impl Driver {
@@ -32,6 +30,7 @@ impl Driver {
             Command::ReloadExt(reload) => self.reload(reload.id),
             Command::GetExtensions(get) => self.list(get.id, List::Extensions),
             Command::GetCommands(get) => self.list(get.id, List::Commands),
+            Command::GetModels(get) => self.list_models(get.id),
             command => {
                 let id = command.id();
                 let outcome = self.respond_now(command).await;
@@ -50,6 +49,12 @@ impl Driver {
                 Data::Hello(HelloData::new(PROTOCOL_VERSION, version, provider, model))
             }
             Command::Ping(_) => Data::Ping(Pong::new(true)),
+            Command::Steer(steer) => {
+                let message = message(steer.message, steer.images)?;
+                let steered = self.runtime.steer(message);
+                steered.map_err(|error| error.to_string())?;
+                Data::Steer(NoData {})
+            }
             Command::Abort(_) => {
                 // A reload cannot be aborted.
                 self.runtime.cancel();
@@ -62,11 +67,9 @@ impl Driver {
             }
             Command::GetMessages(_) => {
                 let messages = self.runtime.messages().await;
-                Data::GetMessages(Messages::new(messages.iter().map(Into::into).collect()))
-            }
-            Command::GetModels(_) => {
-                let models = self.runtime.models().await;
-                Data::GetModels(Models::new(models.into_iter().map(model_info).collect()))
+                Data::GetMessages(Messages::new(
+                    messages.iter().map(|it| (&**it).into()).collect(),
+                ))
             }
             Command::Clear(_) => {
                 self.idle()?;
@@ -99,23 +102,31 @@ impl Driver {
         Ok(())
     }
 
-    fn prompt(&mut self, prompt: rpc::Prompt) {
-        let rpc::Prompt {
-            id,
-            message,
-            images,
-            ..
-        } = prompt;
-        let images = match images::read(images.unwrap_or_default()) {
-            Ok(images) => images,
-            Err(why) => return self.refuse(id, "prompt", why),
-        };
-        // Models reject an empty message, and then every later request that includes it.
-        if message.trim().is_empty() && images.is_empty() {
-            return self.refuse(id, "prompt", "/message: must not be blank without images");
+    /// Sends the list of models once the provider's server has returned its own. If the server does
+    /// not answer within a few seconds, sends only the models of the catalogue.
+    fn list_models(&mut self, id: Option<RequestId>) {
+        if self.requests.len() >= MAX_COMMANDS {
+            return self.refuse(id, "get_models", "too many commands are running");
         }
-        let text = message;
-        self.queue(Job::Prompt(id, Prompt { text, images }));
+        let runtime = self.runtime.clone();
+        let mut ending = self.ending.subscribe();
+        self.requests.spawn(async move {
+            let models = tokio::select! {
+                biased;
+                models = runtime.models() => Some(models),
+                _ = ending.wait_for(|ending| *ending) => None,
+            };
+            let models = models.unwrap_or_default();
+            let models = models.iter().map(ModelInfo::from).collect();
+            ExtensionResult::Models { id, models }
+        });
+    }
+
+    fn prompt(&mut self, prompt: rpc::Prompt) {
+        match message(prompt.message, prompt.images) {
+            Ok(message) => self.queue(Job::Prompt(prompt.id, message)),
+            Err(why) => self.refuse(prompt.id, "prompt", why),
+        }
     }
 
     fn reload(&mut self, id: Option<RequestId>) {
@@ -126,12 +137,16 @@ impl Driver {
     }
 }
 
-fn model_info(model: Model) -> ModelInfo {
-    ModelInfo::new(
-        model.id,
-        model.provider,
-        model.context_window,
-        model.max_output,
-        model.thinks != Thinks::None,
-    )
+/// Checks a message from the client.
+fn message(text: String, images: Option<Vec<rpc::Image>>) -> Result<Prompt, String> {
+    let images = images::read(images.unwrap_or_default())?;
+    // Models reject an empty message, and also every later request that includes it.
+    if text.trim().is_empty() && images.is_empty() {
+        return Err("/message: must not be blank if there are no images".to_owned());
+    }
+    Ok(Prompt {
+        text,
+        images,
+        ..Prompt::default()
+    })
 }

@@ -1,4 +1,4 @@
-//! The lists of extensions and of commands, and the event that they have changed.
+//! The lists of extensions and commands, and the event that reports a change to them.
 
 use std::sync::Arc;
 
@@ -17,12 +17,13 @@ use super::{
 /// What a client knows about extensions.
 pub(super) struct Told {
     registry: watch::Receiver<Arc<Registry>>,
-    /// The lists as of the last answer; `None` if the client has not asked, or has been notified
-    /// since. So there is at most one event per question, however fast extensions change.
+    /// The lists when the client last requested one. `None` if it has not requested any, or has been
+    /// notified of a change since. This limits events to one per request, however fast extensions
+    /// change.
     lists: Option<(Extensions, Commands)>,
 }
 
-/// Which list a client asks for.
+/// The list that a client requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum List {
     Extensions,
@@ -46,7 +47,7 @@ impl Told {
         }
     }
 
-    /// Waits until what the client was told may be out of date.
+    /// Waits until the client's lists may be out of date.
     pub(super) async fn changed(&mut self) {
         if self.lists.is_none() || self.registry.changed().await.is_err() {
             std::future::pending::<()>().await;
@@ -55,8 +56,7 @@ impl Told {
 }
 
 impl Driver {
-    /// Answers with a list, as soon as all extensions have been found. Does not wait until they
-    /// have started.
+    /// Sends a list as soon as all extensions have been found. Does not wait for them to start.
     pub(super) fn list(&mut self, id: Option<RequestId>, list: List) {
         if self.runtime.host().is_listed() {
             return self.listed(id, list);
@@ -77,7 +77,7 @@ impl Driver {
     }
 
     pub(super) fn listed(&mut self, id: Option<RequestId>, list: List) {
-        // Changes from now on are news to the client.
+        // Notify the client only of later changes.
         self.told.registry.mark_unchanged();
         let (extensions, commands) = lists(&self.runtime);
         let data = match list {
@@ -88,7 +88,7 @@ impl Driver {
         self.respond(id, list.command(), Ok(data));
     }
 
-    /// Notifies the client if what it was told is out of date.
+    /// Notifies the client if its lists are out of date.
     pub(super) fn report_change(&mut self) {
         if self.told.lists.as_ref() != Some(&lists(&self.runtime)) {
             self.told.lists = None;

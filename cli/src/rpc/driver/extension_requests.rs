@@ -6,7 +6,7 @@ use tokio::sync::Semaphore;
 use zot_host::{Prompt, Runtime};
 use zot_protocol::{
     Action, CommandResponse, RequestId, is_builtin_command,
-    rpc::{Data, Event, ExtDisplay, ReloadStats, RunCommand, RunCommandData},
+    rpc::{Data, Event, ExtDisplay, ModelInfo, Models, ReloadStats, RunCommand, RunCommandData},
 };
 
 use super::{super::queue::Job, Driver, extension_list::List};
@@ -34,6 +34,10 @@ pub(super) enum ExtensionResult {
     Listed {
         id: Option<RequestId>,
         list: List,
+    },
+    Models {
+        id: Option<RequestId>,
+        models: Vec<ModelInfo>,
     },
 }
 
@@ -86,6 +90,10 @@ impl Driver {
                 self.respond(id, "reload_ext", stats.map(Data::ReloadExt));
             }
             ExtensionResult::Listed { id, list } => self.listed(id, list),
+            ExtensionResult::Models { id, models } => {
+                let models = Data::GetModels(Models::new(models));
+                self.respond(id, "get_models", Ok(models));
+            }
             ExtensionResult::Command {
                 id,
                 extension,

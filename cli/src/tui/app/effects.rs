@@ -1,13 +1,12 @@
-//! Performs effects: actions outside the screen state, on the agent, the extensions or the
-//! terminal.
+//! Performs effects, which are actions on the agent, the extensions or the terminal.
 
 use std::sync::Arc;
 
 use zot_host::{
-    Prompt, Runtime, Unavailable,
+    Runtime, Unavailable, settings,
     tool::{Skill, Skills},
 };
-use zot_protocol::rpc::ReloadStats;
+use zot_protocol::{ApprovalRule, rpc::ReloadStats};
 
 use super::{App, AppOptions, End};
 use crate::{
@@ -27,9 +26,11 @@ impl App {
         match effect {
             Effect::Suspend => self.suspend(),
             Effect::Redraw => self.terminal.resized(),
+            Effect::Ring => self.terminal.ring(),
+            Effect::Edit(draft) => self.edit(&draft),
             Effect::Exit => self.end = Some(End::Exited),
             Effect::Answer(number, yes) => self.bridge.answer(number, yes),
-            Effect::SetConfirm(confirm) => self.bridge.set_confirm(confirm),
+            Effect::SaveApproval(rule) => self.save_approval(*rule),
             Effect::FindUntrusted(then) => self.find_untrusted(then),
             Effect::Trust(answers, then) => self.trust(&answers, then),
             effect => {
@@ -43,14 +44,30 @@ impl App {
     fn perform_with(&mut self, runtime: &Runtime, effect: Effect) {
         let options = Arc::clone(&self.options);
         match effect {
-            Effect::Prompt(text) => {
-                let stream = runtime.prompt(Prompt::text(text));
+            Effect::Prompt(prompt) => {
+                let stream = runtime.prompt(prompt);
                 self.follow(stream);
+                self.store_history();
+            }
+            Effect::ReadImages { text, images } => {
+                let (runtime, messages) = (runtime.clone(), self.messages.clone());
+                tokio::spawn(async move {
+                    let read = super::images::read(&runtime, text, &images).await;
+                    let _ = messages.send(Message::ImagesRead(read)).await;
+                });
+            }
+            Effect::Steer(prompt) => {
+                let text = prompt.text.clone();
+                if runtime.steer(prompt).is_err() {
+                    self.dispatch(Message::SteeringRefused(text));
+                }
                 self.store_history();
             }
             Effect::Compact => self.follow(runtime.compact()),
             Effect::Cancel => runtime.cancel(),
             Effect::Command { name, args } => self.command(runtime, name, args),
+            Effect::Shell(command) => self.shell(runtime, command),
+            Effect::CancelShell => self.cancel_shell(),
             Effect::CancelCommand => {
                 if let Some(command) = self.command.take() {
                     command.abort();
@@ -69,6 +86,10 @@ impl App {
                 let new = transcript::conversation(&runtime, "new conversation").await;
                 Ok(EffectResult::Conversation(Box::new(new)))
             }),
+            Effect::ListBackground => self.spawn(runtime, super::background::list),
+            Effect::KillBackground(id) => {
+                self.spawn(runtime, |runtime| super::background::kill(runtime, id));
+            }
             Effect::ListModels => {
                 self.spawn(runtime, |runtime| super::models::list(runtime, options));
             }
@@ -82,6 +103,10 @@ impl App {
             Effect::Fork(at) => {
                 self.spawn(runtime, move |runtime| super::sessions::fork(runtime, at));
             }
+            Effect::ListMessages => self.spawn(runtime, super::sessions::messages),
+            Effect::Rewind { at, text } => self.spawn(runtime, move |runtime| {
+                super::sessions::rewind(runtime, at, text)
+            }),
             Effect::Export(path) => {
                 let path = self.state.root.join(path);
                 self.spawn(runtime, |runtime| super::sessions::export(runtime, path));
@@ -107,9 +132,11 @@ impl App {
             }),
             Effect::Suspend
             | Effect::Redraw
+            | Effect::Edit(_)
+            | Effect::Ring
             | Effect::Exit
             | Effect::Answer(..)
-            | Effect::SetConfirm(_)
+            | Effect::SaveApproval(_)
             | Effect::FindUntrusted(_)
             | Effect::Trust(..) => unreachable!("handled by `perform`"),
         }
@@ -176,6 +203,25 @@ impl App {
         }
     }
 
+    /// Saves a rule in the background, because another process may be writing the file.
+    fn save_approval(&self, rule: ApprovalRule) {
+        let (home, messages) = (self.options.home.clone(), self.messages.clone());
+        tokio::task::spawn_blocking(move || {
+            let notice = match settings::add_approval(&home, &rule) {
+                Ok(()) => {
+                    let path = home.config();
+                    let rule = clean::visible(&rule.to_string());
+                    (Level::Done, format!("added to {}: {rule}", path.display()))
+                }
+                Err(error) => {
+                    let text = format!("the rule applies only to this session: {error}");
+                    (Level::Warning, text)
+                }
+            };
+            let _ = messages.blocking_send(Message::Notice(notice.0, notice.1));
+        });
+    }
+
     fn inspect(&self, runtime: &Runtime) {
         let (runtime, messages) = (runtime.clone(), self.messages.clone());
         let options = Arc::clone(&self.options);
@@ -222,7 +268,7 @@ impl App {
         });
     }
 
-    /// Starts or reloads the extensions, after the trust dialog.
+    /// Starts the agent or reloads the extensions, after the trust dialog.
     pub(super) fn after_trust(&mut self, then: AfterTrust) {
         match then {
             AfterTrust::Start => {
@@ -230,7 +276,7 @@ impl App {
                     return;
                 };
                 config.trust = self.trust.clone();
-                // Use a blocking thread, because this reads the session file, which can be long.
+                // Use a blocking thread, because this reads the session file, which can be large.
                 self.starting = Some(tokio::task::spawn_blocking(|| Runtime::new(*config)));
             }
             AfterTrust::Reload => {

@@ -4,10 +4,9 @@ use std::{env, sync::Arc};
 
 use tokio::sync::mpsc;
 use zot_host::{
-    Runtime,
+    Runtime, clock,
     provider::{
-        ApiKey, Credentials, Endpoint, Resolved, Wanted, base_url, check_key, credentials, demo,
-        resolve,
+        ApiKey, Credentials, Endpoint, Providers, Resolved, Wanted, demo, list_models, resolve,
     },
     settings::Settings,
 };
@@ -27,26 +26,23 @@ pub(super) async fn list(
     options: Arc<AppOptions>,
 ) -> Result<EffectResult, String> {
     let current = runtime.model().await;
+    let today = &clock::now()[..10];
+    let mut models = runtime.models().await;
     let known = options.catalogue.models().iter();
     let mut providers: Vec<(&str, bool)> = Vec::new();
-    let mut models: Vec<_> = known
-        .filter(|model| {
-            let name = model.provider.as_str();
-            if let Some((_, is_usable)) = providers.iter().find(|(known, _)| *known == name) {
-                return *is_usable;
-            }
-            let is_usable = name == current.provider || options.resolve(name, &model.id).is_ok();
-            providers.push((name, is_usable));
-            is_usable
-        })
-        .cloned()
-        .collect();
-    if !models
-        .iter()
-        .any(|it| it.provider == current.provider && it.id == current.id)
-    {
-        models.insert(0, current.clone());
-    }
+    let others = known.filter(|model| {
+        let name = model.provider.as_str();
+        if name == current.provider || model.is_retired(today) {
+            return false;
+        }
+        if let Some((_, is_usable)) = providers.iter().find(|(known, _)| *known == name) {
+            return *is_usable;
+        }
+        let is_usable = options.resolve(name, &model.id).is_ok();
+        providers.push((name, is_usable));
+        is_usable
+    });
+    models.extend(others.cloned());
     let selected = models
         .iter()
         .position(|it| it.provider == current.provider && it.id == current.id);
@@ -69,7 +65,8 @@ pub(super) async fn list(
     })
 }
 
-/// Switches to another model.
+/// Switches to another model. Without a provider, `id` is `NAME`, `PROVIDER NAME` or
+/// `PROVIDER/NAME`.
 pub(super) async fn set(
     runtime: Runtime,
     options: Arc<AppOptions>,
@@ -77,6 +74,10 @@ pub(super) async fn set(
     id: String,
 ) -> Result<EffectResult, String> {
     let current = runtime.model().await;
+    let (provider, id) = match provider {
+        Some(provider) => (Some(provider), id),
+        None => split(&id, &options.providers()),
+    };
     let provider = provider
         .or_else(|| options.catalogue.provider_of(&id).map(str::to_owned))
         .unwrap_or_else(|| current.provider.clone());
@@ -91,7 +92,24 @@ pub(super) async fn set(
     Ok(EffectResult::Model(Box::new(model)))
 }
 
+/// Splits off the provider, if the text begins with the name of one.
+fn split(text: &str, providers: &Providers) -> (Option<String>, String) {
+    let words = text
+        .split_once(char::is_whitespace)
+        .or_else(|| text.split_once('/'));
+    match words {
+        Some((name, id)) if name == demo::NAME || providers.get(name).is_some() => {
+            (Some(name.to_owned()), id.trim().to_owned())
+        }
+        _ => (None, text.to_owned()),
+    }
+}
+
 impl AppOptions {
+    fn providers(&self) -> Providers {
+        Providers::of(&Settings::load_quietly(&self.home))
+    }
+
     fn resolve(&self, provider: &str, id: &str) -> Result<Resolved, String> {
         let wanted = Wanted {
             model: Some(id.to_owned()),
@@ -124,7 +142,8 @@ impl AppOptions {
     }
 }
 
-/// Checks and saves a key. If the demo model is only a fallback, switches to the key's provider.
+/// Checks and saves an API key. If the demo model is only a fallback, switches to the key's
+/// provider.
 pub(super) async fn login(
     runtime: Runtime,
     options: Arc<AppOptions>,
@@ -160,14 +179,22 @@ async fn check_and_save(
     key: ApiKey,
 ) -> Result<String, String> {
     let wanted = options.wanted_of(provider);
-    let base = wanted.base_url.as_deref().unwrap_or(base_url(provider));
-    let endpoint = Endpoint::new(base, Some(key.clone())).map_err(|error| error.to_string())?;
-    if let Err(error) = check_key(provider, endpoint).await {
+    let providers = options.providers();
+    let spec = providers
+        .get(provider)
+        .ok_or_else(|| providers.unknown(provider))?;
+    // If the provider's URL depends on the account, the key cannot be checked.
+    let base_url = wanted.base_url.as_ref().or(spec.base_url.as_ref());
+    let endpoint = base_url.map(|base_url| Endpoint::new(base_url, Some(key.clone())));
+    let endpoint = endpoint.transpose().map_err(|error| error.to_string())?;
+    if let Some(endpoint) = endpoint.clone()
+        && let Err(error) = list_models(provider, spec.api, endpoint).await
+    {
         let error = error.to_string();
         let (why, _) = error.split_once("\nhint:").unwrap_or((&error, ""));
         return Err(format!("API key not saved: {why}"));
     }
-    let saved = Credentials::of(&options.home).set(provider, &key);
+    let saved = Credentials::of(&options.home).set(provider, &key, endpoint.as_ref());
     saved.map_err(|error| error.to_string())?;
     Ok(format!("saved API key for {provider}"))
 }
@@ -179,10 +206,36 @@ pub(super) fn logout(options: &AppOptions, provider: &str) -> Result<EffectResul
     } else {
         format!("no saved API key for {provider}")
     };
-    if let Some(variable) = credentials::variable_of(provider)
+    if let Some(variable) = options.providers().key_variable(provider)
         && env::var_os(variable).is_some()
     {
         text.push_str(&format!("\n{variable} is still set and will be used"));
     }
     Ok(EffectResult::Notice(Level::Done, text))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_model_can_begin_with_its_provider() {
+        let config = json!({"providers": {"lab": {"base_url": "http://localhost:1/v1"}}});
+        let config = serde_json::from_value(config).expect("a configuration");
+        let providers = Providers::of(&config);
+        for (text, provider, id) in [
+            ("opus", None, "opus"),
+            ("openai gpt", Some("openai"), "gpt"),
+            ("ollama/llama", Some("ollama"), "llama"),
+            ("groq/meta/llama", Some("groq"), "meta/llama"),
+            ("lab  qwen", Some("lab"), "qwen"),
+            ("demo/demo", Some("demo"), "demo"),
+            ("meta/llama", None, "meta/llama"),
+        ] {
+            let expected = (provider.map(str::to_owned), id.to_owned());
+            assert_eq!(split(text, &providers), expected, "{text}");
+        }
+    }
 }

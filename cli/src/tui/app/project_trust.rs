@@ -1,4 +1,4 @@
-//! Project extensions: finds the untrusted ones and remembers the user's answers.
+//! Finds untrusted project extensions and remembers the user's answers about them.
 
 use zot_host::{
     extension::discover::{Search, TrustProject, UntrustedReason, discover},
@@ -46,9 +46,8 @@ impl App {
             let (dir, digest) = &extension.trust_key;
             let trust = Trust::new(digest.clone(), *allowed);
             if let Err(error) = settings::set_trust(&self.options.home, dir, &trust) {
-                let text = format!(
-                    "cannot save this answer, so it will apply to this session only: {error}"
-                );
+                let text =
+                    format!("cannot save this answer, so it applies only to this session: {error}");
                 self.state.notify(Level::Warning, crate::clean::text(&text));
             }
             if let TrustProject::Remembered(remembered) = &mut self.trust {

@@ -1,13 +1,14 @@
 //! Session commands: list, open, fork, import and export.
 
 use std::{
-    path::PathBuf,
+    path::{Path, PathBuf},
     time::{Duration, SystemTime},
 };
 
 use zot_host::{
     Runtime,
-    session::{Opened, SessionError, export as write},
+    message::Role,
+    session::{Opened, SessionError, export as write, messages as messages_in},
 };
 
 use super::effects::busy;
@@ -82,6 +83,29 @@ pub(super) async fn export(runtime: Runtime, to: PathBuf) -> Result<EffectResult
     ))
 }
 
+/// Returns the command that continues the session, or `None` if the session was not saved.
+pub(super) async fn resume_command(runtime: &Runtime) -> Option<String> {
+    let (path, _) = runtime
+        .session()
+        .await
+        .filter(|(_, messages)| *messages > 0)?;
+    let sessions = runtime.sessions().clone();
+    let listed = blocking(move || Ok(sessions.list())).await.ok()?;
+    let quoted = |path: &Path| clean::line(&shell_words::quote(&path.to_string_lossy()));
+    let mut sessions = listed.sessions.iter();
+    let session = match sessions.find(|entry| entry.path == path) {
+        Some(entry) => format!("--resume={}", clean::line(&entry.head.id)),
+        // The file was chosen by the user and is not in the list.
+        None => format!("--session {}", quoted(&path)),
+    };
+    // Sessions belong to the working directory.
+    let cwd = runtime.toolbox().cwd();
+    if std::env::current_dir().is_ok_and(|here| here == cwd) {
+        return Some(format!("zot {session}"));
+    }
+    Some(format!("zot --cwd {} {session}", quoted(cwd)))
+}
+
 /// Returns the path and the message count of the current session.
 async fn current(runtime: &Runtime) -> Result<(PathBuf, u64), String> {
     match runtime.session().await {
@@ -89,6 +113,52 @@ async fn current(runtime: &Runtime) -> Result<(PathBuf, u64), String> {
         Some(_) => Err("this session has no messages yet".to_owned()),
         None => Err("this session is not being saved".to_owned()),
     }
+}
+
+/// Lists the user's messages, to go back to one of them.
+pub(super) async fn messages(runtime: Runtime) -> Result<EffectResult, String> {
+    let (path, _) = current(&runtime).await?;
+    let messages = blocking(move || messages_in(&path)).await?;
+    let numbered = messages.iter().enumerate();
+    let prompts = numbered.filter(|(_, message)| message.role == Role::User);
+    let choices: Vec<Choice> = prompts
+        .zip(1..)
+        .map(|((at, message), number)| {
+            let text = clean::text(&message.text());
+            let title = text.lines().find(|line| !line.trim().is_empty());
+            Choice {
+                label: format!("{number:>2}  {}", title.unwrap_or("(no text)").trim()),
+                detail: String::new(),
+                picked: Picked::Rewind {
+                    at: at as u64,
+                    text,
+                },
+            }
+        })
+        .collect();
+    Ok(EffectResult::Choices {
+        title: "Go back to message",
+        selected: choices.len().saturating_sub(1),
+        choices,
+    })
+}
+
+/// Continues with a copy of this session that ends before message `at`. Puts the text of that
+/// message back into the editor. The original session and the user's files are not changed.
+pub(super) async fn rewind(
+    runtime: Runtime,
+    at: u64,
+    text: String,
+) -> Result<EffectResult, String> {
+    let (path, _) = current(&runtime).await?;
+    let sessions = runtime.sessions().clone();
+    let opened = blocking(move || sessions.fork(&path, at)).await?;
+    runtime.adopt(opened).await.map_err(busy)?;
+    let conversation = transcript::conversation(&runtime, "rewound; files are unchanged").await;
+    Ok(EffectResult::Rewound {
+        conversation: Box::new(conversation),
+        text,
+    })
 }
 
 async fn adopt(runtime: Runtime, opened: Opened, title: &str) -> Result<EffectResult, String> {

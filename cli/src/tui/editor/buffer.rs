@@ -197,7 +197,7 @@ fn start_of_word(text: &str, is_word: impl Fn(char) -> bool) -> usize {
     }
 }
 
-/// Reports whether a character belongs to a word. A chip is a word of its own.
+/// Reports whether a character belongs to a word. Each chip counts as a separate word.
 fn is_word(char: char) -> bool {
     char.is_alphanumeric() || char == '_' || is_chip(char)
 }

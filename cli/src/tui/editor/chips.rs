@@ -1,10 +1,14 @@
-//! Chips: placeholders for long pastes.
+//! Chips: placeholders for long pastes and for images.
 //!
-//! A chip is a single private-use character in the text, so moving over it, deleting it and undoing
-//! work as for any other character.
+//! A chip is a single private-use character in the text, so cursor movement, deletion and undo work
+//! as they do for any other character.
 
-use std::ops::RangeInclusive;
+use std::{
+    ops::RangeInclusive,
+    path::{Path, PathBuf},
+};
 
+use super::files::Token;
 use crate::clean;
 
 /// The characters that represent chips. Other text never contains them.
@@ -22,18 +26,45 @@ const MAX_BYTES: usize = 8 * 1024;
 /// restore a chip.
 #[derive(Default)]
 pub(super) struct Chips {
-    texts: Vec<String>,
-    /// Submitted texts that contained chips: each with chips expanded, and as it was in the editor.
+    contents: Vec<Content>,
+    /// Submitted texts that contained chips: each as the expanded text, and as the text with chips.
     sent: Vec<(String, String)>,
 }
 
+enum Content {
+    Text(String),
+    Image(PathBuf),
+}
+
 impl Chips {
+    /// Returns the chip of an image. If there are no more chips, returns its token.
+    pub(super) fn insert_image(&mut self, path: PathBuf) -> String {
+        match chip(self.contents.len()) {
+            Some(chip) => {
+                self.contents.push(Content::Image(path));
+                chip.to_string()
+            }
+            None => token_of(&path),
+        }
+    }
+
+    /// Returns the images whose chips are in the text.
+    pub(super) fn images(&self, written: &str) -> Vec<PathBuf> {
+        let images = written
+            .chars()
+            .filter_map(|char| match self.content(char)? {
+                Content::Image(path) => Some(path.clone()),
+                Content::Text(_) => None,
+            });
+        images.collect()
+    }
+
     /// Returns what to insert for a paste: the text itself if it is short, otherwise a new chip.
     pub(super) fn insert_paste(&mut self, text: &str) -> String {
         let is_long = text.lines().count() > MAX_LINES || text.chars().count() > MAX_CHARACTERS;
-        match chip(self.texts.len()) {
+        match chip(self.contents.len()) {
             Some(chip) if is_long => {
-                self.texts.push(text.to_owned());
+                self.contents.push(Content::Text(text.to_owned()));
                 chip.to_string()
             }
             _ => sanitise(text),
@@ -64,7 +95,14 @@ impl Chips {
 
     /// Returns the label of a chip, or `None` for other characters.
     pub(super) fn label(&self, char: char) -> Option<String> {
-        let text = self.text_of(char)?;
+        let text = match self.content(char)? {
+            Content::Text(text) => text,
+            Content::Image(path) => {
+                let name = path.file_name().unwrap_or_default().to_string_lossy();
+                let name = clean::line(&name).replace(' ', "\u{a0}");
+                return Some(format!("[{name}]"));
+            }
+        };
         let lines = text.lines().count();
         // Non-breaking spaces keep the label on one row.
         Some(if lines > 1 {
@@ -78,19 +116,25 @@ impl Chips {
     pub(super) fn expanded(&self, written: &str) -> String {
         let mut whole = String::with_capacity(written.len());
         for char in written.chars() {
-            match self.text_of(char) {
-                Some(text) => whole.push_str(text),
+            match self.content(char) {
+                Some(Content::Text(text)) => whole.push_str(text),
+                Some(Content::Image(path)) => whole.push_str(&token_of(path)),
                 None => whole.push(char),
             }
         }
         whole
     }
 
-    fn text_of(&self, char: char) -> Option<&str> {
+    fn content(&self, char: char) -> Option<&Content> {
         let number = u32::from(char).checked_sub(u32::from(*CHIPS.start()))?;
-        let text = self.texts.get(usize::try_from(number).ok()?)?;
-        Some(text)
+        self.contents.get(usize::try_from(number).ok()?)
     }
+}
+
+/// Returns the `@` token of an image.
+fn token_of(path: &Path) -> String {
+    let path = path.to_string_lossy();
+    sanitise(Token::for_path(&path).trim_end())
 }
 
 /// Returns the chip character with this number, or `None` if all of them are in use.

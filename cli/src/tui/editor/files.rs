@@ -1,6 +1,5 @@
 //! File completion for `@`: indexes the project in the background and matches paths fuzzily.
 
-mod ignored;
 mod index;
 mod token;
 
@@ -26,7 +25,8 @@ pub(crate) struct Files {
 /// A file that matches a query.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FileMatch {
-    /// Relative to the project; a directory ends with `/`. Contains no control characters.
+    /// The path relative to the project. It contains no control characters. A directory ends with
+    /// `/`.
     pub(crate) path: String,
     /// The indices of the matched characters (not bytes), in order.
     pub(crate) hits: Vec<u32>,
@@ -51,12 +51,13 @@ impl Files {
         }
     }
 
-    /// Reports whether indexing is still running, so that a later search may find more.
+    /// Reports whether indexing is still running. If so, a later search may find more.
     pub(crate) fn is_searching(&self) -> bool {
         self.index.is_searching()
     }
 
-    /// Returns the best matches, best first. An empty query returns the paths nearest to the root.
+    /// Returns at most `most` matches, best first. An empty query returns the paths nearest to the
+    /// root.
     pub(crate) fn find(&mut self, query: &str, most: usize) -> Vec<FileMatch> {
         if !self.is_searching() {
             self.last = None;
@@ -136,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn files_are_matched_fuzzily_without_ignored_ones() {
+    fn files_are_matched_fuzzily_and_ignored_files_are_skipped() {
         let (folder, mut files) = project(&[
             ".gitignore",
             ".git/config",
@@ -165,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn links_and_special_and_large_ignore_files_are_skipped() {
+    fn ignore_files_that_are_linked_special_or_large_are_skipped() {
         let outside = tempfile::tempdir().unwrap();
         fs::write(outside.path().join("patterns"), "*.txt\n").unwrap();
         for kind in ["fifo", "link", "device", "large"] {

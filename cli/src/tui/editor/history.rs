@@ -1,10 +1,11 @@
 //! The prompt history: in memory, and in a file that all sessions share.
 //!
-//! The file has one JSON string per line. Entries are appended under a lock until the file exceeds
-//! twice its maximum length; it is then replaced with a file that has only the newest entries.
-//! Invalid lines are ignored.
+//! The file has one JSON string per line. Entries are appended under a lock. When the file exceeds
+//! twice [`MAX_BYTES`], it is replaced with a file that has only the newest entries. Invalid lines
+//! are ignored.
 
 use std::{
+    collections::HashSet,
     fs::{self, File, OpenOptions},
     io::{self, Read, Seek, SeekFrom, Write},
     os::unix::fs::{MetadataExt, OpenOptionsExt},
@@ -12,7 +13,7 @@ use std::{
 };
 
 const MAX_ENTRIES: usize = 1000;
-/// Maximum number of bytes that are read. The file can grow to twice this size.
+/// Maximum number of bytes to read from the end of the file, which can grow to twice this size.
 const MAX_BYTES: u64 = 1024 * 1024;
 /// Entries longer than this are not stored in the file.
 const MAX_ENTRY_BYTES: usize = 64 * 1024;
@@ -79,6 +80,13 @@ impl History {
         if self.entries.len() > MAX_ENTRIES {
             self.entries.remove(0);
         }
+    }
+
+    /// Returns the entries, newest first, without repetitions.
+    pub(crate) fn newest_first(&self) -> Vec<&str> {
+        let mut seen = HashSet::new();
+        let entries = self.entries.iter().rev().map(String::as_str);
+        entries.filter(|entry| seen.insert(*entry)).collect()
     }
 
     /// Returns the entry before the displayed one. `written` is the draft, which [`History::newer`]

@@ -23,7 +23,7 @@ pub(super) enum EditorAction {
     Undo,
 }
 
-/// Returns the action for a key, or `None` if it has none.
+/// Returns the action for a key, or `None` if the key is not bound.
 pub(super) fn action(key: KeyEvent) -> Option<EditorAction> {
     if key.kind == KeyEventKind::Release {
         return None;

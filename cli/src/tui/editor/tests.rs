@@ -26,7 +26,7 @@ fn key(name: &str) -> KeyEvent {
         "delete" => KeyCode::Delete,
         "tab" => KeyCode::Tab,
         "esc" => KeyCode::Esc,
-        name => KeyCode::Char(name.chars().next().expect("empty name")),
+        name => KeyCode::Char(name.chars().next().expect("a key name is not empty")),
     };
     KeyEvent::new(code, modifiers)
 }
@@ -215,7 +215,7 @@ fn up_and_down_move_through_rows_then_history() {
 }
 
 #[test]
-fn up_and_down_keep_their_column() {
+fn up_and_down_keep_the_column() {
     let mut editor = Editor::default();
     editor.insert("0123456\nab\n0123456");
     editor.screen(40, 5);
@@ -236,7 +236,7 @@ fn scrolling_is_minimal() {
 }
 
 #[test]
-fn wide_characters_and_tabs_take_their_columns() {
+fn wide_characters_and_tabs_occupy_several_columns() {
     let mut editor = Editor::default();
     editor.insert("漢字漢字\n\tx");
     assert_eq!(editor.screen(6, 9), ["漢字", "漢字", "    x|"]);
@@ -267,7 +267,7 @@ fn completing_a_file_replaces_its_token() {
     let mut editor = editor("see @ma and");
     assert_eq!(editor.file_token(), None);
     editor.keys("left left left left");
-    let token = editor.file_token().expect("no token");
+    let token = editor.file_token().expect("the cursor is in a token");
     assert_eq!(token.query, "ma");
     editor.complete_file(&token, "src/main.rs");
     assert_eq!(editor.seen(), "see @src/main.rs | and");

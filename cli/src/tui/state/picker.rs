@@ -9,13 +9,15 @@ pub(crate) struct Picker {
     choices: Vec<Choice>,
     pub(crate) filter: String,
     pub(crate) selected: usize,
+    /// Whether queued prompts wait until the picker is closed.
+    pub(crate) needs_idle_agent: bool,
 }
 
 /// An entry of the list.
 #[derive(Debug, Clone)]
 pub(crate) struct Choice {
     pub(crate) label: String,
-    /// Muted text beside the label.
+    /// Muted text next to the label.
     pub(crate) detail: String,
     pub(crate) picked: Picked,
 }
@@ -28,6 +30,15 @@ pub(crate) enum Picked {
         id: String,
     },
     Session(PathBuf),
+    /// A user message to go back to: the number of messages before it, and its text.
+    Rewind {
+        at: u64,
+        text: String,
+    },
+    /// A prompt from the history.
+    Prompt(String),
+    /// The id of a background command to stop.
+    Background(String),
     /// The provider whose API key to ask for.
     Login(String),
     /// The provider whose API key to remove.
@@ -42,6 +53,7 @@ impl Picker {
             choices,
             filter: String::new(),
             selected,
+            needs_idle_agent: true,
         }
     }
 

@@ -76,8 +76,8 @@ impl Popup {
         chosen.nth(self.selected).map_or(0, |(at, _)| at)
     }
 
-    /// Reports whether the user has typed a whole path, and not moved the selection. Enter then
-    /// sends the text.
+    /// Reports whether the user has typed a whole path and has not moved the selection. If so,
+    /// Enter sends the text.
     pub(crate) fn is_path_complete(&self) -> bool {
         let Some(query) = self.token.as_ref().map(|token| &*token.query) else {
             return false;
@@ -87,7 +87,7 @@ impl Popup {
             PopupRow::File(file) => file.path.trim_end_matches('/') == whole,
             _ => false,
         };
-        // Below a directory, the popup lists what is in it.
+        // After a trailing slash, the popup lists the directory's entries, so no row matches.
         !self.moved && !whole.is_empty() && (query.ends_with('/') || self.rows.iter().any(is_whole))
     }
 
@@ -125,7 +125,7 @@ impl State {
             None => self.file_rows(),
         };
         if rows != self.popup.rows || text != self.popup.text {
-            // Select an exact match first.
+            // Select the command with exactly this name, if there is one.
             let mut chosen = rows.iter().filter(|row| row.can_be_chosen());
             let whole = command.and_then(|typed| chosen.position(|row| row.is_named(typed)));
             self.popup.selected = whole.unwrap_or(0);
@@ -200,10 +200,13 @@ mod tests {
                 PopupRow::Builtin(builtin) => builtin.name().to_owned(),
                 PopupRow::Divider(extension) => format!("-- {extension}"),
                 PopupRow::Command { name, .. } => name.clone(),
-                PopupRow::File(_) => unreachable!("no file"),
+                PopupRow::File(_) => unreachable!("command rows contain no files"),
             })
             .collect();
-        assert_eq!(shown, ["ext", "exit", "-- a", "exercise", "-- b", "ex"]);
+        assert_eq!(
+            shown,
+            ["export", "ext", "exit", "-- a", "exercise", "-- b", "ex"]
+        );
     }
 
     #[test]

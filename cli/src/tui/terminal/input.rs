@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, PipeReader, PipeWriter},
-    thread,
+    thread::{self, JoinHandle},
 };
 
 use ratatui::crossterm::event::KeyEvent;
@@ -14,7 +14,7 @@ use tokio::sync::mpsc;
 
 use super::keys::Keys;
 
-/// Capacity of the input channel, which is more than anyone types ahead.
+/// Capacity of the input channel, which is more than a user types while the main loop is busy.
 const CAPACITY: usize = 1024;
 /// How long to wait for the rest of an escape sequence before a lone Esc counts as the Esc key.
 const SEQUENCE_TIMEOUT: Timespec = Timespec {
@@ -27,25 +27,65 @@ const SEQUENCE_TIMEOUT: Timespec = Timespec {
 pub(crate) enum Input {
     Key(KeyEvent),
     Paste(String),
+    /// Whether the terminal has focus now.
+    Focus(bool),
     /// The terminal has been closed.
     Closed,
 }
 
-/// Keeps the input thread running. When this is dropped, the thread ends and further input goes to
-/// the shell.
-pub(crate) struct Reading(#[expect(dead_code, reason = "dropping it ends the thread")] PipeWriter);
+/// The user's input. While this is paused, and after it is dropped, input is left for other
+/// programs.
+#[derive(Default)]
+pub(crate) struct Inputs(Option<Reading>);
 
-/// Starts the input thread. Signals, including resizes, are handled elsewhere.
-pub(crate) fn read() -> io::Result<(mpsc::Receiver<Input>, Reading)> {
-    let (to, inputs) = mpsc::channel(CAPACITY);
-    let (stop, kept) = io::pipe()?;
-    thread::Builder::new()
-        .name("keys".to_owned())
-        .spawn(move || {
-            let _ = forward(&to, &stop);
-            let _ = to.blocking_send(Input::Closed);
-        })?;
-    Ok((inputs, Reading(kept)))
+/// The running input thread. When `stop` is dropped, the thread ends.
+struct Reading {
+    inputs: mpsc::Receiver<Input>,
+    stop: PipeWriter,
+    thread: JoinHandle<()>,
+}
+
+impl Inputs {
+    /// Starts the input thread. Signals, including resizes, are handled elsewhere.
+    pub(crate) fn resume(&mut self) -> io::Result<()> {
+        let (to, inputs) = mpsc::channel(CAPACITY);
+        let (stopped, stop) = io::pipe()?;
+        let thread = thread::Builder::new()
+            .name("keys".to_owned())
+            .spawn(move || {
+                let _ = forward(&to, &stopped);
+                let _ = to.blocking_send(Input::Closed);
+            })?;
+        self.0 = Some(Reading {
+            inputs,
+            stop,
+            thread,
+        });
+        Ok(())
+    }
+
+    /// Stops the input thread. When this returns, it no longer reads from the terminal.
+    pub(crate) fn pause(&mut self) {
+        let Some(reading) = self.0.take() else {
+            return;
+        };
+        // Drop the receiver, so that the thread does not block on sending.
+        drop((reading.inputs, reading.stop));
+        let _ = reading.thread.join();
+    }
+
+    /// Returns the next input. Never completes while it is paused.
+    pub(crate) async fn next(&mut self) -> Input {
+        match &mut self.0 {
+            Some(reading) => reading.inputs.recv().await.unwrap_or(Input::Closed),
+            None => std::future::pending().await,
+        }
+    }
+
+    /// Returns an input that has already arrived.
+    pub(crate) fn ready(&mut self) -> Option<Input> {
+        self.0.as_mut()?.inputs.try_recv().ok()
+    }
 }
 
 /// Forwards inputs until the terminal is closed or the receiver is dropped.

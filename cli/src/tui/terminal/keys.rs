@@ -23,6 +23,8 @@ pub(super) struct Keys {
 enum First {
     /// A key, or `None` for an unknown sequence, and its length in bytes.
     Whole(Option<KeyEvent>, usize),
+    /// Whether the terminal has gained focus or lost it, and the length in bytes.
+    Focus(bool, usize),
     /// The marker that starts a paste, and its length in bytes.
     Paste(usize),
     /// Incomplete; more bytes are needed.
@@ -52,6 +54,10 @@ impl Keys {
                 First::Whole(key, count) => {
                     self.pending.drain(..count);
                     inputs.extend(key.map(Input::Key));
+                }
+                First::Focus(has_focus, count) => {
+                    self.pending.drain(..count);
+                    inputs.push(Input::Focus(has_focus));
                 }
                 First::Paste(count) => {
                     self.pending.drain(..count);
@@ -187,6 +193,9 @@ fn control_sequence(bytes: &[u8]) -> First {
             First::Whole(None, 6)
         };
     }
+    if let ([b'I' | b'O'], true) = (&bytes[end..=end], end == 2) {
+        return First::Focus(bytes[end] == b'I', count);
+    }
     let Ok(params) = std::str::from_utf8(&bytes[2..end]) else {
         return First::Whole(None, count);
     };
@@ -310,6 +319,13 @@ mod tests {
         ] {
             assert_eq!(all(&[bytes]), [key(code, modifiers)], "{bytes:?}");
         }
+    }
+
+    #[test]
+    fn focus_reports_are_decoded() {
+        let inputs = all(&[b"\x1b[I\x1b[Ox"]);
+        let x = key(KeyCode::Char('x'), KeyModifiers::NONE);
+        assert_eq!(inputs, [Input::Focus(true), Input::Focus(false), x]);
     }
 
     #[test]

@@ -11,14 +11,17 @@ use parking_lot::Mutex;
 use ratatui::layout::Size;
 use rustix::termios::{OptionalActions, Termios, tcgetattr, tcgetwinsize, tcsetattr};
 
-/// Enables bracketed paste and hides the cursor.
-const ENTER: &str = "\x1b[?2004h\x1b[?25l";
+/// Enables bracketed paste and focus reports, and hides the cursor.
+const ENTER: &str = "\x1b[?2004h\x1b[?1004h\x1b[?25l";
 /// Undoes [`ENTER`] and everything that a frame may have enabled, and erases the live area, which
 /// starts at the cursor.
-const LEAVE: &str = "\x1b[?7h\x1b[?2026l\x1b[0m\r\x1b[J\x1b[?2004l\x1b[?25h";
+const LEAVE: &str = "\x1b[?7h\x1b[?2026l\x1b[0m\r\x1b[J\x1b[?1004l\x1b[?2004l\x1b[?25h";
 
 /// The original modes, while raw mode is active.
 static SAVED_MODES: Mutex<Option<Termios>> = Mutex::new(None);
+
+/// The terminal's modes before raw mode was last entered.
+static ORIGINAL_MODES: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// Messages from panics on other threads.
 static PANICS: Mutex<Vec<String>> = Mutex::new(Vec::new());
@@ -55,12 +58,23 @@ impl Raw {
         leave();
     }
 
+    /// Enters raw mode again after another program has used the terminal. If that program has
+    /// crashed, its modes must not be restored on exit.
+    pub(super) fn resume_after_program(&self) -> io::Result<()> {
+        let original = ORIGINAL_MODES.lock().clone();
+        if let Some(original) = original {
+            tcsetattr(io::stdin(), OptionalActions::Now, &original)?;
+        }
+        self.resume()
+    }
+
     /// Enters raw mode again, saving the current modes.
     #[expect(clippy::unused_self, reason = "proves that raw mode was entered")]
     pub(super) fn resume(&self) -> io::Result<()> {
         let saved = tcgetattr(io::stdin())?;
         let mut raw = saved.clone();
         raw.make_raw();
+        *ORIGINAL_MODES.lock() = Some(saved.clone());
         *SAVED_MODES.lock() = Some(saved);
         tcsetattr(io::stdin(), OptionalActions::Now, &raw)?;
         write(ENTER)

@@ -5,7 +5,7 @@
 
 use std::mem;
 
-/// Maximum length of a piece. A longer one is ended, and the following lines start a new piece.
+/// Maximum length of a piece in bytes. When a piece reaches it, the next line starts a new piece.
 const MAX_PIECE: usize = 16 * 1024;
 
 /// A part of a Markdown document that can be drawn on its own.
@@ -48,7 +48,7 @@ pub(super) struct ListItem {
     pub(super) is_tight: bool,
 }
 
-/// Splits lines into pieces, and stores the block that is still open after the last line.
+/// Groups lines into pieces, and stores the block that is still open after the last line.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Splitter {
     open: Open,
@@ -317,8 +317,8 @@ fn is_heading(line: &str) -> bool {
         && (text.is_empty() || text.starts_with(' '))
 }
 
-/// Reports whether the line is a thematic break. After a paragraph, dashes would be a heading
-/// instead.
+/// Reports whether the line is a thematic break. Directly below a paragraph, dashes would turn it
+/// into a heading instead.
 fn is_rule(line: &str) -> bool {
     let mut marks = line.bytes().filter(|byte| *byte != b' ');
     let Some(mark @ (b'-' | b'*' | b'_')) = marks.next() else {

@@ -53,8 +53,8 @@ struct DiffWriter<'t> {
     digits: usize,
     is_alone: bool,
     hunk: Hunk,
-    /// Removed and added lines that have not been written yet, because it is not known which of
-    /// them to pair.
+    /// Removed and added lines that have not been written yet, because later lines decide how to
+    /// pair them.
     changed: Vec<Changed>,
     lines: Vec<Line<'static>>,
 }
@@ -221,8 +221,8 @@ impl Hunk {
         (self.old, self.new) != (0, 0)
     }
 
-    /// Reports whether the hunk has more lines. After its last line, no line belongs to the hunk,
-    /// whatever character the line starts with.
+    /// Reports whether the hunk has more lines. If not, even a line that starts with a sign or a
+    /// space is not part of it.
     fn is_open(self) -> bool {
         self.old_left + self.new_left > 0
     }
@@ -243,7 +243,7 @@ impl Hunk {
     }
 }
 
-/// Parses `12,3`, or `12` for one line.
+/// Parses a start and a number of lines: `12,3`, or `12` for one line.
 fn range(text: &str) -> Option<(usize, usize)> {
     let (from, lines) = text.split_once(',').unwrap_or((text, "1"));
     Some((from.parse().ok()?, lines.parse().ok()?))

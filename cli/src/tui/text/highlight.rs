@@ -2,7 +2,7 @@
 //!
 //! This is a small tokenizer for comments, strings, numbers and words, driven by a table of
 //! languages. It has no startup cost and stores only a few bytes of state between lines, so code is
-//! highlighted while it arrives. `syntect` (with its regex engine in Rust) is more precise, but it
+//! highlighted as it arrives. `syntect` (with its regex engine in Rust) is more precise, but it
 //! takes 30 to 130 ms for the first block and processes 0.3 MB/s afterwards, and adds 2.5 MB to the
 //! binary.
 

@@ -1,4 +1,4 @@
-//! Draws the pieces of a Markdown document one after the other.
+//! Draws the pieces of a Markdown document in order.
 
 use ratatui::text::{Line, Span};
 

@@ -261,7 +261,7 @@ impl MarkdownWriter<'_> {
         }
     }
 
-    /// Returns the number of columns that the prefixes leave.
+    /// Returns the number of columns that the prefixes leave for the text.
     fn room(&self) -> usize {
         let used: usize = self.prefixes.iter().map(|it| it.rest.width()).sum();
         usize::from(self.width).saturating_sub(used).max(1)

@@ -143,8 +143,8 @@ fn widths(natural: &[usize], room: usize) -> Option<Vec<usize>> {
     if needed > room {
         return None;
     }
-    // Limit the widest columns to a common width, and divide the space that narrow columns do not
-    // need among them.
+    // Limit the widest columns to a common width, so that they share the space that narrower
+    // columns do not need.
     let mut sorted = natural.to_vec();
     sorted.sort_unstable();
     let mut left = room;

@@ -109,7 +109,7 @@ proptest! {
     }
 
     #[test]
-    fn rendering_does_not_depend_on_how_a_text_arrives(source in untrusted_text(), cuts in proptest::collection::vec(0usize..400, 0..12), columns in 1u16..60) {
+    fn rendering_does_not_depend_on_how_text_arrives(source in untrusted_text(), cuts in proptest::collection::vec(0usize..400, 0..12), columns in 1u16..60) {
         let theme = Theme::dark();
         let mut cuts: Vec<usize> = cuts.into_iter().map(|at| source.floor_char_boundary(at)).collect();
         cuts.sort_unstable();

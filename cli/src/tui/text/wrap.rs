@@ -14,7 +14,7 @@ use ratatui::{
 
 /// The distance between tab stops.
 const TAB: usize = 4;
-/// Minimum number of columns for the text. An indent that leaves fewer is dropped.
+/// Minimum number of columns for the text. A prefix that would leave fewer is truncated.
 const MIN_TEXT: usize = 8;
 
 /// Sanitises text and expands its tabs. Only visible characters and line breaks remain.
@@ -267,7 +267,7 @@ fn next_row(text: &str, start: usize, room: usize) -> WrappedRow {
     }
 }
 
-/// Reports whether a grapheme must not start a row, such as closing punctuation.
+/// Reports whether a grapheme, such as closing punctuation, must not start a row.
 fn closes(grapheme: &str) -> bool {
     grapheme.starts_with([
         '、', '。', '，', '．', '！', '？', '：', '；', '）', '」', '』', '】', '》', '〉', '〕',
@@ -348,7 +348,7 @@ mod tests {
     }
 
     #[test]
-    fn prefixes_are_repeated_while_they_fit() {
+    fn prefixes_are_repeated_and_truncated_to_fit() {
         let lines = |width| -> Vec<String> {
             let wrapped = wrap_between(
                 &Line::from("some words"),

@@ -1,12 +1,16 @@
 //! Applies the events from a running prompt.
 
+use std::time::{Duration, Instant};
+
 use zot_protocol::{StopReason, ToolStatus, rpc};
 
+use super::steering;
 use crate::{
     clean, output,
     tui::{
-        state::{Call, FinishedCall, Item, Level, State, Turn},
-        widget::item::inner,
+        state::{Call, FinishedCall, Item, Level, Retry, State, Turn},
+        text::Stream,
+        widget::{item::inner, tool},
     },
 };
 
@@ -16,31 +20,49 @@ const MAX_RESULT_BYTES: usize = 256 * 1024;
 /// Applies one event from the running prompt.
 pub(super) fn event(state: &mut State, event: rpc::Event) {
     match event {
-        rpc::Event::UserMessage(message) => {
-            if let Some(turn) = &mut state.turn {
-                turn.prompt = None;
-            }
-            let (text, images) = block_text(&message.content);
-            let lines: Vec<String> = Some(text)
-                .into_iter()
-                .filter(|text| !text.is_empty())
-                .chain(images)
-                .collect();
-            state.output.push(Item::User(lines.join("\n")));
-        }
+        rpc::Event::UserMessage(message) => user_message(state, &message),
         rpc::Event::TurnStart(start) => now(state, |turn| {
             turn.step = start.step;
+            turn.retry = None;
+            turn.quiet_since = Instant::now();
             turn.label = "thinking";
         }),
-        rpc::Event::TextDelta(delta) => now(state, |turn| {
-            turn.label = "answering";
-            turn.stream.push(&clean::text(&delta.delta));
+        rpc::Event::Retry(retry) => now(state, |turn| {
+            // The next answer begins with its own reasoning.
+            turn.thought = None;
+            turn.quiet_since = Instant::now() + Duration::from_millis(retry.wait_ms);
+            turn.retry = Some(Retry {
+                at: Instant::now() + Duration::from_millis(retry.wait_ms),
+                why: clean::line(&retry.message),
+            });
         }),
-        rpc::Event::ToolUseStart(start) => now(state, |turn| {
-            turn.label = "calling";
-            turn.calls
-                .push(Call::new(start.id, clean::line(&start.name)));
+        rpc::Event::AssistantStart(_) => begin_answer(state),
+        rpc::Event::ThinkingDelta(delta) => now(state, |turn| {
+            turn.label = "thinking";
+            turn.retry = None;
+            turn.thought().add(&clean::text(&delta.delta));
         }),
+        rpc::Event::ThinkingEnd(end) => now(state, |turn| {
+            turn.thought().end_block(end.redacted, Instant::now());
+        }),
+        rpc::Event::TextDelta(delta) => {
+            end_thought(state);
+            now(state, |turn| {
+                turn.label = "answering";
+                turn.retry = None;
+                turn.quiet_since = Instant::now();
+                turn.stream.push(&clean::text(&delta.delta));
+            });
+        }
+        rpc::Event::ToolUseStart(start) => {
+            end_thought(state);
+            now(state, |turn| {
+                turn.label = "calling";
+                turn.retry = None;
+                turn.calls
+                    .push(Call::new(start.id, clean::line(&start.name)));
+            });
+        }
         rpc::Event::ToolUseArgs(args) => now(state, |turn| {
             if let Some(call) = turn.call(&args.id) {
                 call.write(&args.delta);
@@ -82,14 +104,77 @@ pub(super) fn event(state: &mut State, event: rpc::Event) {
     }
 }
 
+/// Prints a user message: the prompt, or one that was sent while the agent was working.
+fn user_message(state: &mut State, message: &rpc::UserMessage) {
+    let (text, images) = block_text(&message.content);
+    let turn = state.turn.as_mut();
+    let is_prompt = turn.is_some_and(|turn| turn.prompt.take().is_some());
+    let text = if is_prompt {
+        let sent = state.turn.as_mut().and_then(|turn| turn.sent.take());
+        // If an extension has changed the text, show all of it.
+        match sent {
+            Some((sent, shown)) if sent == text => shown,
+            _ => text,
+        }
+    } else {
+        end_text(state);
+        steering::delivered(state, &text).unwrap_or(text)
+    };
+    let lines: Vec<String> = Some(text)
+        .into_iter()
+        .filter(|text| !text.is_empty())
+        .chain(images)
+        .collect();
+    state.output.push(Item::User(lines.join("\n")));
+}
+
+/// Prepares for an answer. After a retry, it can be a second answer to the same request.
+fn begin_answer(state: &mut State) {
+    let mut was_shown = false;
+    now(state, |turn| {
+        turn.retry = None;
+        was_shown = std::mem::take(&mut turn.has_shown);
+        turn.stream = Stream::default();
+        turn.calls.clear();
+    });
+    if was_shown {
+        state.notify(Level::Muted, "the answer was cut off and starts over");
+    }
+}
+
 fn now(state: &mut State, change: impl FnOnce(&mut Turn)) {
     if let Some(turn) = &mut state.turn {
         change(turn);
     }
 }
 
-/// Ends the streaming text and prints the rest of it.
+/// Prints the reasoning that precedes what the model writes next.
+fn end_thought(state: &mut State) {
+    let Some(mut thought) = state.turn.as_mut().and_then(|turn| turn.thought.take()) else {
+        return;
+    };
+    // An answer that was cancelled or cut off can end within a block.
+    if thought.duration().is_none() {
+        thought.end_block(false, Instant::now());
+    }
+    end_streamed(state);
+    if state.thoughts.are_shown {
+        state.output.push(Item::ThoughtUnfolded(thought));
+    } else {
+        state.output.push(Item::Thought(thought.clone()));
+        if !thought.text.trim().is_empty() {
+            state.thoughts.folded = Some(thought);
+        }
+    }
+}
+
+/// Ends the reasoning and the streaming text, and prints the rest of both.
 fn end_text(state: &mut State) {
+    end_thought(state);
+    end_streamed(state);
+}
+
+fn end_streamed(state: &mut State) {
     let Some(turn) = &mut state.turn else {
         return;
     };
@@ -123,7 +208,7 @@ fn result(state: &mut State, result: rpc::ToolResult) {
         text,
         images,
     };
-    if call.is_folded() {
+    if tool::is_folded(&call, state.size.width) {
         state.fold(call.clone());
     }
     state.output.push(Item::Tool(call));
@@ -135,12 +220,6 @@ fn turn_end(state: &mut State, end: &rpc::TurnEnd) {
     if end.stop != StopReason::ToolUse {
         now(state, |turn| turn.calls.clear());
     }
-    if end.stop == StopReason::Length {
-        state.notify(
-            Level::Warning,
-            "the answer was truncated at the model's output limit",
-        );
-    }
 }
 
 /// Handles the end of a prompt.
@@ -150,6 +229,9 @@ pub(super) fn ended(state: &mut State) {
         return;
     };
     state.submits.running = false;
+    if !turn.cancelled {
+        steering::turn_ended(state, turn.steered);
+    }
     if turn.cancelled {
         state.notify(Level::Muted, "cancelled");
     }

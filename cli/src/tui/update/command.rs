@@ -3,34 +3,52 @@
 use std::path::PathBuf;
 
 use clap::ValueEnum;
-use zot_host::provider::{credentials, demo};
+use zot_host::{approval::ConfirmMode, provider::demo};
 
-use crate::tui::{
-    builtin::Builtin,
-    message::{AfterTrust, Effect},
-    state::{Activity, Choice, Dialog, Item, Level, Picked, Picker, Queued, State, Turn},
+use super::{shell, steering};
+use crate::{
+    clean,
+    tui::{
+        builtin::Builtin,
+        message::{AfterTrust, Effect},
+        state::{
+            Activity, Choice, Dialog, Item, Level, Picked, Picker, Queued, State, Turn, UserPrompt,
+        },
+    },
 };
 
 /// The key bindings listed by `/help`.
-const KEYS: [(&str, &str); 12] = [
-    ("enter", "send, or queue while the agent is working"),
+const KEYS: [(&str, &str); 16] = [
+    ("enter", "send; the agent reads it before its next step"),
     ("alt+enter", "insert a new line"),
     ("esc", "cancel the turn, clear the queue, dismiss notes"),
     ("ctrl+c", "clear the editor or cancel; twice to exit"),
-    ("ctrl+d", "exit, if the editor is empty"),
+    ("ctrl+d", "exit if the editor is empty"),
     ("up, down", "browse the prompt history"),
-    ("tab", "complete a command or a file"),
+    (
+        "tab",
+        "complete; while the agent works, send when it is done",
+    ),
     ("@", "pick a file"),
     ("/", "pick a command"),
+    ("!", "run a shell command; the model sees its output"),
+    ("ctrl+r", "search the prompt history"),
+    ("ctrl+g", "write the prompt in $VISUAL or $EDITOR"),
     ("ctrl+o", "show the last folded result in full"),
+    ("ctrl+t", "show or fold the model's thinking"),
     ("ctrl+l", "redraw the screen"),
     ("ctrl+z", "suspend; resume with `fg`"),
 ];
 
 /// Handles a submitted line.
-pub(super) fn submit(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
+pub(super) fn submit(
+    state: &mut State,
+    text: &str,
+    images: Vec<PathBuf>,
+    effects: &mut Vec<Effect>,
+) {
     let text = text.trim_end();
-    if text.trim().is_empty() {
+    if text.trim().is_empty() || shell::submit(state, text, effects) {
         return;
     }
     if let Some((name, args)) = command_of(text) {
@@ -50,7 +68,7 @@ pub(super) fn submit(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
         if !is_call && is_name(name) {
             state.editor.set(text);
             let hint = if state.starting() > 0 {
-                "extensions are still starting"
+                "extensions are still starting; try again when they are ready"
             } else {
                 "run /help to list commands"
             };
@@ -58,8 +76,34 @@ pub(super) fn submit(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
             return state.notify(Level::Error, text);
         }
     }
+    submit_literally(state, text, images, effects);
+}
+
+/// Sends text unchanged, even if it looks like a command.
+pub(super) fn submit_literally(
+    state: &mut State,
+    text: &str,
+    images: Vec<PathBuf>,
+    effects: &mut Vec<Effect>,
+) {
     state.notes.clear();
-    state.queue_prompt(text.to_owned());
+    let text = text.trim_end().to_owned();
+    steering::send(state, UserPrompt { text, images }, effects);
+}
+
+/// Reports whether submitting this text would run something.
+pub(crate) fn would_run(state: &State, text: &str) -> bool {
+    let is_known = |(name, _): (&str, &str)| {
+        let mut commands = state.commands.iter();
+        Builtin::of(name).is_some() || commands.any(|it| it.name.eq_ignore_ascii_case(name))
+    };
+    shell_command(text).is_some() || command_of(text).is_some_and(is_known)
+}
+
+/// Returns the command in a text that begins with `!`. `![` begins an image in Markdown.
+pub(crate) fn shell_command(text: &str) -> Option<&str> {
+    let command = text.strip_prefix('!')?;
+    (!command.starts_with('[')).then(|| command.trim())
 }
 
 /// Splits a line into the command name and the arguments.
@@ -117,7 +161,14 @@ pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut
     match builtin {
         Builtin::Help => help(state),
         Builtin::Model if args.is_empty() => begin(state, "loading models", Effect::ListModels),
-        Builtin::Model => begin(state, "switching model", set_model(args)),
+        Builtin::Model => begin(
+            state,
+            "switching model",
+            Effect::SetModel {
+                provider: None,
+                id: args.to_owned(),
+            },
+        ),
         Builtin::Clear => {
             state.notes.clear();
             begin(state, "clearing", Effect::Clear);
@@ -131,6 +182,12 @@ pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut
             Ok(effect) => begin(state, "processing session", effect),
             Err(usage) => state.notify(Level::Error, usage),
         },
+        Builtin::Rewind => begin(state, "loading messages", Effect::ListMessages),
+        Builtin::Export if args.is_empty() => {
+            state.notify(Level::Error, format!("usage: /export {}", builtin.args()));
+        }
+        Builtin::Export => begin(state, "exporting", Effect::Export(PathBuf::from(args))),
+        Builtin::Tasks => begin(state, "listing commands", Effect::ListBackground),
         Builtin::Skills => begin(state, "loading skills", Effect::ShowSkills),
         Builtin::ReloadExt => begin(
             state,
@@ -149,7 +206,7 @@ pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut
         Builtin::Logout => logout(state, args, effects),
         Builtin::Jail => effects.push(Effect::SetJail(true)),
         Builtin::Unjail => effects.push(Effect::SetJail(false)),
-        Builtin::Yolo => yolo(state, effects),
+        Builtin::Yolo => yolo(state),
         Builtin::Exit => effects.push(Effect::Exit),
     }
 }
@@ -188,24 +245,6 @@ fn help(state: &mut State) {
     }
 }
 
-/// Parses `NAME`, `PROVIDER NAME` or `PROVIDER/NAME`.
-fn set_model(args: &str) -> Effect {
-    let known = |name: &str| ["anthropic", "openai", "ollama", demo::NAME].contains(&name);
-    let split = args
-        .split_once(char::is_whitespace)
-        .or_else(|| args.split_once('/'));
-    match split {
-        Some((provider, id)) if known(provider) => Effect::SetModel {
-            provider: Some(provider.to_owned()),
-            id: id.trim().to_owned(),
-        },
-        _ => Effect::SetModel {
-            provider: None,
-            id: args.to_owned(),
-        },
-    }
-}
-
 fn session(args: &str) -> Result<Effect, String> {
     let (what, rest) = args.split_once(char::is_whitespace).unwrap_or((args, ""));
     let rest = rest.trim();
@@ -222,8 +261,7 @@ fn session(args: &str) -> Result<Effect, String> {
     }
 }
 
-/// Returns the provider specified in the arguments. If there is none, opens a picker with the
-/// providers that use an API key.
+/// Returns the provider specified in the arguments. If there is none, opens a picker.
 fn provider(
     state: &mut State,
     name: &str,
@@ -231,27 +269,19 @@ fn provider(
     of: fn(String) -> Picked,
 ) -> Option<String> {
     if name.is_empty() {
-        let choices = credentials::providers().map(|name| Choice {
-            label: name.to_owned(),
-            detail: credentials::variable_of(name)
-                .unwrap_or_default()
-                .to_owned(),
+        let choices = state.providers.names().map(|name| Choice {
+            label: clean::line(name),
+            detail: clean::line(state.providers.key_variable(name).unwrap_or_default()),
             picked: of(name.to_owned()),
         });
         let picker = Picker::new(title, choices.collect(), 0);
         state.dialog = Some(Dialog::Picker(picker));
         return None;
     }
-    if credentials::providers().any(|known| known == name) {
+    if state.providers.get(name).is_some() {
         return Some(name.to_owned());
     }
-    let known: Vec<&str> = credentials::providers().collect();
-    let text = format!(
-        "`{}` is not a provider that uses an API key\nhint: use one of {}",
-        name.escape_debug(),
-        known.join(", ")
-    );
-    state.notify(Level::Error, text);
+    state.notify(Level::Error, state.providers.unknown(name));
     None
 }
 
@@ -267,16 +297,13 @@ fn logout(state: &mut State, args: &str, effects: &mut Vec<Effect>) {
     }
 }
 
-fn yolo(state: &mut State, effects: &mut Vec<Effect>) {
-    let confirm = !state.status.confirm;
-    state.status.confirm = confirm;
-    state.granted.clear();
-    effects.push(Effect::SetConfirm(confirm));
-    let text = if confirm {
-        "zot will ask before each tool call"
+fn yolo(state: &mut State) {
+    let (mode, text) = if state.approvals.mode() == ConfirmMode::Always {
+        (ConfirmMode::Never, "tools will run without asking")
     } else {
-        "tools will run without asking"
+        (ConfirmMode::Always, "zot will ask before each tool call")
     };
+    state.approvals.set_mode(mode);
     state.notify(Level::Done, text);
 }
 
@@ -290,25 +317,6 @@ mod tests {
         assert!(is_name("reload-ext"));
         assert!(!is_name("etc/hosts"));
         assert!(!is_name(""));
-    }
-
-    #[test]
-    fn a_model_is_set_by_name_or_provider() {
-        for (args, provider, id) in [
-            ("opus", None, "opus"),
-            ("openai gpt", Some("openai"), "gpt"),
-            ("ollama/llama", Some("ollama"), "llama"),
-            ("meta/llama", None, "meta/llama"),
-        ] {
-            let Effect::SetModel {
-                provider: found,
-                id: found_id,
-            } = set_model(args)
-            else {
-                panic!("another effect");
-            };
-            assert_eq!((found.as_deref(), &*found_id), (provider, id), "{args}");
-        }
     }
 
     #[test]

@@ -1,94 +1,16 @@
-//! Key handling for dialogs and tool confirmations.
+//! Key handling for dialogs.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use zot_host::provider::ApiKey;
-use zot_protocol::Object;
 
 use crate::{
     clean,
     tui::{
         editor::Outcome,
         message::Effect,
-        state::{Dialog, Level, Picked, Question, State, ToolGrant, step_wrapping},
+        state::{Dialog, Level, Picked, State, step_wrapping},
     },
 };
-
-/// The answers to a tool confirmation and their keys, in display order.
-pub(crate) const ANSWERS: [(&str, &str); 4] = [
-    ("y", "yes"),
-    ("t", "always allow this tool"),
-    ("a", "always allow all tools"),
-    ("n", "no"),
-];
-
-/// Asks about a tool call, unless the user has already allowed the tool.
-pub(super) fn confirm_tool(
-    state: &mut State,
-    number: u64,
-    grant: ToolGrant,
-    args: Object,
-    effects: &mut Vec<Effect>,
-) {
-    if !state.status.confirm || state.granted.contains(&grant) {
-        return effects.push(Effect::Answer(number, true));
-    }
-    let answerable_from = state.answerable_from();
-    state.questions.push_back(Question {
-        number,
-        grant,
-        args,
-        selected: 0,
-        answerable_from,
-    });
-}
-
-pub(super) fn question_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
-    let control = key.modifiers.contains(KeyModifiers::CONTROL);
-    let now = state.now;
-    let Some(question) = state.questions.front_mut() else {
-        return;
-    };
-    let answer = match key.code {
-        code if now < question.answerable_from && code != KeyCode::Esc => return,
-        KeyCode::Up | KeyCode::BackTab => {
-            question.selected = step_wrapping(question.selected, -1, ANSWERS.len());
-            return;
-        }
-        KeyCode::Down | KeyCode::Tab => {
-            question.selected = step_wrapping(question.selected, 1, ANSWERS.len());
-            return;
-        }
-        KeyCode::Enter => question.selected,
-        KeyCode::Char('c') if control => ANSWERS.len() - 1,
-        KeyCode::Char('y') => 0,
-        KeyCode::Char('t') => 1,
-        KeyCode::Char('a') => 2,
-        KeyCode::Char('n') | KeyCode::Esc => ANSWERS.len() - 1,
-        KeyCode::Char(char @ '1'..='4') => char as usize - '1' as usize,
-        _ => return,
-    };
-    let Some(question) = state.questions.pop_front() else {
-        return;
-    };
-    effects.push(Effect::Answer(question.number, answer != ANSWERS.len() - 1));
-    match answer {
-        1 => state.granted.push(question.grant),
-        2 => {
-            state.status.confirm = false;
-            effects.push(Effect::SetConfirm(false));
-        }
-        _ => {}
-    }
-    // The answer can also allow other queued tool calls.
-    let (confirm, granted) = (state.status.confirm, &state.granted);
-    state.questions.retain(|it| {
-        let open = confirm && !granted.contains(&it.grant);
-        if !open {
-            effects.push(Effect::Answer(it.number, true));
-        }
-        open
-    });
-}
 
 pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
     let control = key.modifiers.contains(KeyModifiers::CONTROL);
@@ -99,6 +21,7 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         Some(Dialog::Picker(picker)) => match key.code {
             KeyCode::Up => picker.step(-1),
             KeyCode::Down => picker.step(1),
+            KeyCode::Char('r') if control => picker.step(1),
             KeyCode::PageUp => picker.step(-5),
             KeyCode::PageDown => picker.step(5),
             KeyCode::Backspace => picker.filter_by(|filter| {
@@ -148,6 +71,16 @@ fn picked(state: &mut State, picked: Picked, effects: &mut Vec<Effect>) {
             state.begin("opening session");
             effects.push(Effect::OpenSession(path));
         }
+        Picked::Rewind { at, text } => {
+            state.begin("rewinding");
+            effects.push(Effect::Rewind { at, text });
+        }
+        Picked::Prompt(text) => {
+            state.editor.set(&text);
+            state.mark_edited();
+            state.refresh_popup();
+        }
+        Picked::Background(id) => effects.push(Effect::KillBackground(id)),
         Picked::Login(provider) => state.dialog = Some(Dialog::login(provider)),
         Picked::Logout(provider) => effects.push(Effect::Logout(provider)),
     }

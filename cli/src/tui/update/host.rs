@@ -3,13 +3,13 @@
 
 use zot_protocol::{Action, CommandResponse, NoteLevel, PanelClose};
 
-use super::{dialog, panel_resize};
+use super::{panel_resize, question};
 use crate::{
     clean,
     tui::{
         bridge::HostMessage,
         message::Effect,
-        state::{Item, Level, Note, Panel, State},
+        state::{Item, Level, Note, Panel, State, UserPrompt},
         widget::tool,
     },
 };
@@ -65,7 +65,7 @@ pub(super) fn message(state: &mut State, message: HostMessage, effects: &mut Vec
             state.notes.add(Note {
                 extension: Some(clean::line(&extension)),
                 level: NoteLevel::Info,
-                message: "/reload-ext starts it again".to_owned(),
+                message: "run /reload-ext to restart it".to_owned(),
             });
         }
         HostMessage::Submit { extension, text } => {
@@ -75,12 +75,8 @@ pub(super) fn message(state: &mut State, message: HostMessage, effects: &mut Vec
             }
         }
         HostMessage::SubmitsDropped(extension) => state.submit_dropped(&clean::line(&extension)),
-        HostMessage::Withdrawn(number) => state.questions.retain(|it| it.number != number),
-        HostMessage::Confirm {
-            number,
-            grant,
-            args,
-        } => dialog::confirm_tool(state, number, grant, args, effects),
+        HostMessage::Withdrawn(number) => question::withdraw(state, number),
+        HostMessage::Confirm(number, call) => question::ask(state, number, *call, effects),
     }
 }
 
@@ -128,12 +124,13 @@ pub(super) fn command_response(
             let text = clean::text(&answer.prompt.unwrap_or_default());
             if !text.trim().is_empty() {
                 state.notes.clear();
-                state.queue_prompt(text);
+                state.queue_prompt(UserPrompt::text(text));
             }
         }
         Action::Insert => {
             let text = clean::text(&answer.insert.unwrap_or_default());
             state.editor.insert(&text);
+            state.mark_inserted();
             state.refresh_popup();
         }
         Action::Display => {

@@ -3,11 +3,12 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use zot_protocol::PanelClose;
 
-use super::{command, dialog};
+use super::{command, dialog, history, question, shell};
+use crate::clean;
 use crate::tui::{
     editor::{Outcome, files::Files},
     message::Effect,
-    state::{Focus, Item, Level, PanelInput, PopupRow, Queued, State},
+    state::{Focus, Item, Level, PanelInput, PopupRow, Queued, State, UserPrompt},
 };
 
 pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
@@ -18,10 +19,11 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         KeyCode::Char('z') if control => return effects.push(Effect::Suspend),
         KeyCode::Char('l') if control => return effects.push(Effect::Redraw),
         KeyCode::Char('o') if control => return unfold(state),
+        KeyCode::Char('t') if control => return toggle_thoughts(state),
         _ => {}
     }
     match state.focus() {
-        Focus::Question => dialog::question_key(state, key, effects),
+        Focus::Question => question::key(state, key, effects),
         Focus::Dialog => dialog::key(state, key, effects),
         Focus::Panel => panel_key(state, key, effects),
         Focus::Editor => editor_key(state, key, effects),
@@ -42,6 +44,7 @@ pub(super) fn paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
         }
         Focus::Editor => {
             state.editor.paste(text);
+            state.mark_edited();
             changed(state);
         }
     }
@@ -52,6 +55,19 @@ fn unfold(state: &mut State) {
     match state.folded.pop() {
         Some(call) => state.output.push(Item::ToolUnfolded(call)),
         None => state.notify(Level::Muted, "nothing to unfold"),
+    }
+}
+
+/// Shows the model's reasoning in full from now on, starting with the last thought, or folds it.
+fn toggle_thoughts(state: &mut State) {
+    let are_shown = !state.thoughts.are_shown;
+    state.thoughts.are_shown = are_shown;
+    if !are_shown {
+        return state.notify(Level::Muted, "thinking is folded · ctrl+t to show");
+    }
+    match state.thoughts.folded.take() {
+        Some(thought) => state.output.push(Item::ThoughtUnfolded(thought)),
+        None => state.notify(Level::Muted, "thinking is shown · ctrl+t to fold"),
     }
 }
 
@@ -78,20 +94,99 @@ fn editor_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         return interrupt(state, effects);
     }
     state.interrupted = None;
+    if key.code == KeyCode::Enter && key.modifiers.is_empty() && refuses_to_run(state) {
+        return;
+    }
     if state.popup.is_open() && popup_key(state, key, effects) {
         return;
     }
     match key.code {
+        KeyCode::Tab if key.modifiers.is_empty() && state.turn.is_some() => queue(state),
         KeyCode::Char('d') if control && state.editor.is_empty() => effects.push(Effect::Exit),
+        KeyCode::Char('r') if control => history::search(state),
+        KeyCode::Char('g') if control => effects.push(Effect::Edit(state.editor.text())),
         KeyCode::Esc => escape(state, effects),
-        _ => match state.editor.key(key) {
-            Outcome::Submit(text) => {
-                state.popup.rows.clear();
-                command::submit(state, &text, effects);
+        _ => {
+            let before = state.editor.written().to_owned();
+            let is_literal = state.editor.begins_with_chip();
+            let images = state.editor.images();
+            match state.editor.key(key) {
+                Outcome::Submit(text) => {
+                    state.popup.rows.clear();
+                    state.mark_edited();
+                    if is_literal {
+                        command::submit_literally(state, &text, images, effects);
+                    } else {
+                        command::submit(state, &text, images, effects);
+                    }
+                }
+                Outcome::Done => {
+                    if state.editor.written() != before {
+                        state.mark_edited();
+                    }
+                    changed(state);
+                }
+                Outcome::Ignored => {}
             }
-            Outcome::Done => changed(state),
-            Outcome::Ignored => {}
-        },
+        }
+    }
+}
+
+/// Queues the editor's text as a prompt to send after the turn.
+fn queue(state: &mut State) {
+    let images = state.editor.images();
+    let text = state.editor.text();
+    if command::would_run(state, &text) {
+        let text = "a command cannot be queued with tab\nhint: enter runs it, or queues it if it must wait";
+        return state.notify(Level::Muted, text);
+    }
+    if let Outcome::Submit(text) = state.editor.key(KeyCode::Enter.into())
+        && !text.trim().is_empty()
+    {
+        state.mark_edited();
+        let text = text.trim_end().to_owned();
+        state.queue_prompt(UserPrompt { text, images });
+    }
+}
+
+/// Refuses to run a command that the user has not written or does not see in full: text that an
+/// extension has inserted, and a shell command with a folded paste in it.
+fn refuses_to_run(state: &mut State) -> bool {
+    if state.editor.begins_with_chip() {
+        return false;
+    }
+    let text = state.editor.text();
+    let is_command = |row: &PopupRow| !matches!(row, PopupRow::File(_));
+    let runs = command::would_run(state, &text) || state.popup.chosen().is_some_and(is_command);
+    if runs && state.is_inserted() {
+        let text = "an extension wrote this command\nhint: read it, and edit it to run it";
+        state.notify(Level::Warning, text);
+        return true;
+    }
+    if state.editor.has_chips() && command::shell_command(&text).is_some() {
+        let text = "a shell command cannot contain folded text that you cannot see";
+        state.notify(Level::Warning, text);
+        return true;
+    }
+    false
+}
+
+/// Takes the text that the user has written in another editor. If that failed, keeps the draft.
+pub(super) fn draft_edited(state: &mut State, edited: Result<String, String>) {
+    match edited {
+        Ok(text) => {
+            // Most editors end the last line.
+            let text = text.strip_suffix('\n').unwrap_or(&text);
+            if text != state.editor.text() {
+                state.editor.set(text);
+                state.mark_edited();
+                changed(state);
+            }
+        }
+        Err(why) => {
+            let text = format!("the draft is unchanged: {}", clean::text(&why));
+            state.notify(Level::Error, text);
+        }
     }
 }
 
@@ -115,6 +210,8 @@ fn popup_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) -> boo
     match key.code {
         KeyCode::Up if plain => state.popup.step(-1),
         KeyCode::Down if plain => state.popup.step(1),
+        KeyCode::PageUp if plain => state.popup.step(-5),
+        KeyCode::PageDown if plain => state.popup.step(5),
         KeyCode::Esc => {
             let text = state.editor.text();
             state.popup.dismiss(text);
@@ -160,13 +257,13 @@ fn choose(state: &mut State, effects: &mut Vec<Effect>) -> bool {
     state.editor.set(&line);
     if let Outcome::Submit(text) = state.editor.key(KeyCode::Enter.into()) {
         state.popup.rows.clear();
-        command::submit(state, &text, effects);
+        command::submit(state, &text, Vec::new(), effects);
     }
     true
 }
 
 /// Clears the notes and cancels the running command. If no command is running, cancels the turn and
-/// clears the queue.
+/// clears the queue. If nothing is running, drops the outputs for the next message.
 fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     state.notes.clear();
     if state.command.take().is_some() {
@@ -174,15 +271,35 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
         state.notify(Level::Muted, "cancelled");
         return;
     }
+    if shell::cancel(state, effects) {
+        return;
+    }
+    if state.turn.is_none() && state.queue.is_empty() && !state.outputs.is_empty() {
+        state.outputs.clear();
+        return state.notify(Level::Muted, "the output will not be sent");
+    }
     cancel(state, effects);
 }
 
-/// Cancels the turn and clears the queue. Prompts that the user queued return to the editor.
+/// Cancels the turn and clears the queue. The user's messages, prompts and commands that have not
+/// reached the agent return to the editor if it is empty.
 fn cancel(state: &mut State, effects: &mut Vec<Effect>) {
     state.stop_submits();
-    let waiting: Vec<String> = state.queue.drain(..).map(|it: Queued| it.text()).collect();
+    let is_prompt = |it: &Queued| matches!(it, Queued::Prompt(_));
+    let has_prompt = state.queue.iter().any(is_prompt);
+    let steered = state
+        .turn
+        .as_mut()
+        .map(|turn| std::mem::take(&mut turn.steered));
+    let steered = steered.into_iter().flatten().map(|it| it.text);
+    let queued = state.queue.drain(..).map(|it: Queued| it.text());
+    let waiting: Vec<String> = steered.chain(queued).collect();
     if !waiting.is_empty() && state.editor.is_empty() {
         state.editor.set(&waiting.join("\n"));
+        if has_prompt {
+            // An extension's command may have written it.
+            state.mark_inserted();
+        }
         state.refresh_popup();
     }
     if let Some(turn) = &mut state.turn {
@@ -201,6 +318,7 @@ fn interrupt(state: &mut State, effects: &mut Vec<Effect>) {
         escape(state, effects);
     } else {
         state.editor.clear();
+        state.mark_edited();
         state.refresh_popup();
     }
 }

@@ -1,29 +1,69 @@
-//! The dialog that asks for confirmation of a tool call, with a preview of the arguments.
+//! The dialog that asks for confirmation of a tool call. The user can see everything about the
+//! call: long content scrolls, and characters that a terminal would not show are escaped.
 
 use std::time::Instant;
 
 use ratatui::text::{Line, Span};
 use serde_json::Value;
+use zot_host::Preview;
 
-use super::{answers, rule};
+use super::{answers, rule, window};
 use crate::{
     clean,
-    tui::{state::Question, text, theme::Theme, update::ANSWERS},
+    tui::{
+        state::{AskedCall, Body, Question},
+        text,
+        theme::Theme,
+    },
 };
 
-/// Maximum number of bytes to show per argument.
-const MAX_BYTES: usize = 16 * 1024;
+/// Minimum number of rows for the body, the rules and the blank line. With less, only some of the
+/// answers are shown.
+const MIN_REST: usize = 7;
+
+/// The part of the body that is visible.
+pub(crate) struct Visible {
+    body: Body,
+    /// Number of rows for the body.
+    pub(crate) rows: usize,
+    /// Number of rows for the answers.
+    answers: usize,
+}
+
+impl Visible {
+    /// Returns the scroll position at which the end of the body is visible.
+    pub(crate) fn last_scroll(&self) -> usize {
+        self.body.len().saturating_sub(self.rows)
+    }
+}
+
+/// Divides the rows of the dialog between the body and the answers.
+pub(crate) fn visible(question: &Question, width: u16, rows: usize, theme: &Theme) -> Visible {
+    // The last row says how long a rule is remembered.
+    let count = question.answers.len() + 1;
+    let answers = if rows >= count + MIN_REST {
+        count
+    } else {
+        (rows.saturating_sub(3) / 2).clamp(1, count)
+    };
+    Visible {
+        body: question.body(width, || body(&question.call, width, theme)),
+        // The rest is two rules, and a line below the body.
+        rows: rows.saturating_sub(answers + 3).max(1),
+        answers,
+    }
+}
 
 pub(crate) fn lines(
     question: &Question,
     others: usize,
     now: Instant,
     width: u16,
-    room: usize,
+    rows: usize,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
-    let tool = clean::line(&question.grant.tool);
-    let title = match &question.grant.caller {
+    let tool = clean::line(&question.call.tool);
+    let title = match &question.call.caller {
         Some(extension) => format!("Let {} run {tool}?", clean::line(extension)),
         None => format!("Run {tool}?"),
     };
@@ -32,72 +72,115 @@ pub(crate) fn lines(
         others => format!("{others} more"),
     };
     let mut lines = vec![rule::titled(&title, &remark, width, theme)];
-    let body = preview(question, width, theme);
-    let roomy = room >= ANSWERS.len() + 6;
-    let fits = room
-        .saturating_sub(ANSWERS.len() + 2 + usize::from(roomy))
-        .max(1);
-    let hidden = body.len().saturating_sub(fits);
-    let shown = if hidden > 0 {
-        fits.saturating_sub(1)
+    let visible = visible(question, width, rows, theme);
+    // The screen may have been resized since the user scrolled.
+    let above = question.scroll.min(visible.last_scroll());
+    lines.extend(visible.body.iter().skip(above).take(visible.rows).cloned());
+    let below = visible.last_scroll() - above;
+    if visible.last_scroll() > 0 {
+        let text = format!("  ↑ {above} above · ↓ {below} below · pgup pgdn home end");
+        lines.push(Line::styled(text::fit(&text, width), theme.accent));
     } else {
-        fits
-    };
-    lines.extend(body.into_iter().take(shown));
-    if hidden > 0 {
-        let text = format!("  … {} more lines", hidden + 1);
-        lines.push(Line::styled(text::fit(&text, width), theme.muted));
-    }
-    if roomy {
         lines.push(Line::default());
     }
-    let accepts = now >= question.answerable_from;
-    lines.extend(answers(&ANSWERS, question.selected, accepts, width, theme));
+    lines.extend(choices(question, now, width, theme, visible.answers));
     lines.push(rule::plain(width, theme));
     lines
 }
 
-/// Returns each argument below its name. Strings are shown as they are, and other values as JSON.
-fn preview(question: &Question, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+/// Draws the answers, and whether an answer's rule is also saved.
+fn choices(
+    question: &Question,
+    now: Instant,
+    width: u16,
+    theme: &Theme,
+    rows: usize,
+) -> Vec<Line<'static>> {
+    let keys: Vec<String> = question.answers.iter().map(|it| it.0.to_string()).collect();
+    let labels = question.answers.iter().map(|it| it.1.as_str());
+    let pairs: Vec<(&str, &str)> = keys.iter().map(String::as_str).zip(labels).collect();
+    let accepts = now >= question.answerable_from;
+    let mut lines = answers(&pairs, question.selected, accepts, width, theme);
+    let saves = if question.saves {
+        "  s  remember for: all sessions (config.json)"
+    } else {
+        "  s  remember for: this session"
+    };
+    lines.push(if accepts {
+        Line::styled(text::fit(saves, width), theme.muted)
+    } else {
+        Line::default()
+    });
+    let shown = window(question.selected, lines.len(), rows);
+    lines.drain(shown).collect()
+}
+
+/// Returns the complete description of a call.
+fn body(call: &AskedCall, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = Vec::new();
-    for (name, value) in &question.args {
-        let name = clean::line(name);
-        let value = match value {
-            Value::String(text) => clean::text(&text[..text.floor_char_boundary(MAX_BYTES)]),
-            value => {
-                let json = clean::json(value);
-                json[..json.floor_char_boundary(MAX_BYTES)].to_owned()
-            }
-        };
-        if value.contains('\n') {
-            lines.push(Line::styled(
-                text::fit(&format!("  {name}"), width),
-                theme.muted,
-            ));
-            let indent = Line::from("    ");
-            for line in value.lines() {
-                lines.extend(text::wrap_between(
-                    &Line::styled(line.replace('\t', "    "), theme.text),
-                    width,
-                    &indent,
-                    &indent,
-                ));
-            }
-        } else {
-            let line = Line::from(vec![
-                Span::styled(format!("{name}  "), theme.muted),
-                Span::styled(value.replace('\t', " "), theme.text),
-            ]);
-            lines.extend(text::wrap_between(
-                &line,
-                width,
-                &Line::from("  "),
-                &Line::from("    "),
-            ));
+    if let Some(rule) = &call.rule {
+        labelled("rule", &rule.to_string(), width, theme, &mut lines);
+    }
+    let diff = match &call.preview {
+        Some(Preview::Diff(diff)) => Some(diff),
+        Some(Preview::Unavailable(why)) => {
+            let why = clean::visible(why);
+            let room = width.saturating_sub(2).max(1);
+            lines.extend(indented(text::plain(&why, room, theme.error)));
+            None
+        }
+        _ => None,
+    };
+    for (name, value) in &call.args {
+        // The diff shows these.
+        if diff.is_some() && matches!(name.as_str(), "content" | "edits") {
+            continue;
+        }
+        match value {
+            Value::String(text) => labelled(name, text, width, theme, &mut lines),
+            value => labelled(name, &clean::pretty_json(value), width, theme, &mut lines),
         }
     }
-    if lines.is_empty() {
-        lines.push(Line::styled("  no arguments", theme.muted));
+    match diff {
+        Some(diff) if diff.is_empty() => {
+            lines.push(Line::styled("  no changes", theme.muted));
+        }
+        Some(diff) => {
+            let room = width.saturating_sub(2).max(1);
+            lines.extend(indented(text::diff(&clean::visible(diff), room, theme)));
+        }
+        None if call.args.is_empty() => lines.push(Line::styled("  no arguments", theme.muted)),
+        None => {}
     }
     lines
+}
+
+fn indented(lines: Vec<Line<'static>>) -> impl Iterator<Item = Line<'static>> {
+    lines.into_iter().map(|line| {
+        let mut spans = vec![Span::raw("  ")];
+        spans.extend(line.spans);
+        Line::from(spans).style(line.style)
+    })
+}
+
+/// Adds a value with its name: on the same line, or below the name if the value has several lines.
+fn labelled(name: &str, value: &str, width: u16, theme: &Theme, lines: &mut Vec<Line<'static>>) {
+    let name = clean::visible(name).replace('\n', "\\n");
+    let value = clean::visible(value).replace('\t', "    ");
+    if value.contains('\n') {
+        let name = Line::styled(format!("  {name}"), theme.muted);
+        lines.push(text::fit_line(&name, width));
+        let indent = Line::from("    ");
+        for line in value.split('\n') {
+            let line = Line::styled(line.to_owned(), theme.text);
+            lines.extend(text::wrap_between(&line, width, &indent, &indent));
+        }
+    } else {
+        let line = Line::from(vec![
+            Span::styled(format!("{name}  "), theme.muted),
+            Span::styled(value, theme.text),
+        ]);
+        let (first, rest) = (Line::from("  "), Line::from("    "));
+        lines.extend(text::wrap_between(&line, width, &first, &rest));
+    }
 }

@@ -9,9 +9,11 @@ use crate::tui::{editor::Editor, theme::Theme};
 const HINT: &str = "ask, / for commands, @ for files";
 const MARK: &str = "› ";
 
-/// Returns the editor's lines, and the cursor position (column, row) within them.
+/// Returns the editor's lines below a rule with this title, and the cursor position (column, row)
+/// within them.
 pub(crate) fn lines(
     editor: &Editor,
+    title: &str,
     width: u16,
     room: u16,
     theme: &Theme,
@@ -24,7 +26,7 @@ pub(crate) fn lines(
     let (rows, (x, y)) = editor.lines(inner, most, theme);
     let mut lines = Vec::new();
     if framed {
-        lines.push(rule::plain(width, theme));
+        lines.push(rule::titled(title, "", width, theme));
     }
     for (at, row) in rows.into_iter().enumerate() {
         let mark = match (mark.is_empty(), at) {

@@ -14,6 +14,10 @@ use crate::{
 const KEYS: &str = "↑↓ move · esc close";
 /// Number of log lines to show.
 const LOG_LINES: usize = 5;
+/// Minimum height at which the columns have labels.
+const MIN_ROOM_FOR_HEADING: usize = 10;
+/// Width of the column with response times.
+const TIMES: usize = 20;
 
 pub(crate) fn lines(
     views: &[ExtensionView],
@@ -37,9 +41,15 @@ pub(crate) fn lines(
     let column = views
         .iter()
         .map(|it| text::width(&clean::line(&it.info.name)));
-    let column = column.max().unwrap_or(0).min(24);
+    let column = column.max().unwrap_or(0).clamp(4, 24);
     let details = detail(views.get(selected), width, theme);
-    let fits = room.saturating_sub(3 + details.len()).max(1);
+    let has_heading = !views.is_empty() && room >= MIN_ROOM_FOR_HEADING;
+    if has_heading {
+        lines.push(text::fit_line(&heading(column, theme), width));
+    }
+    let fits = room
+        .saturating_sub(3 + usize::from(has_heading) + details.len())
+        .max(1);
     for index in window(selected, views.len(), fits) {
         let line = overview(&views[index], index == selected, column, theme);
         lines.push(text::fit_line(&line, width));
@@ -49,6 +59,14 @@ pub(crate) fn lines(
     lines.push(Line::styled(text::fit(KEYS, width), theme.muted));
     lines.push(rule::plain(width, theme));
     lines
+}
+
+/// Returns the labels of the columns in [`overview`].
+fn heading(column: usize, theme: &Theme) -> Line<'static> {
+    let (name, state, time, version) = ("name", "state", "median / worst", "version");
+    let column = column + 2;
+    let labels = format!("    {name:column$}{state:<9}{time:<TIMES$}{version}");
+    Line::styled(labels, theme.muted)
 }
 
 fn overview(view: &ExtensionView, chosen: bool, column: usize, theme: &Theme) -> Line<'static> {
@@ -62,14 +80,17 @@ fn overview(view: &ExtensionView, chosen: bool, column: usize, theme: &Theme) ->
     let name = clean::line(&info.name);
     let pad = column.saturating_sub(text::width(&name)) + 2;
     let mut rest = format!("{:pad$}{state:<9}", "");
-    if let Some(median) = view.stats.median() {
-        rest.push_str(&format!("{} / {}  ", time(median), time(view.stats.worst)));
-    }
+    let times = match view.stats.median() {
+        Some(median) => format!("{} / {}", time(median), time(view.stats.worst)),
+        None => "–".to_owned(),
+    };
+    rest.push_str(&format!("{times:<TIMES$}"));
+    let version = clean::line(&info.version);
+    rest.push_str(if version.is_empty() { "–" } else { &version });
     if view.stats.failed > 0 {
         let failures = output::counted(view.stats.failed, "failure");
-        rest.push_str(&format!("{failures}  "));
+        rest.push_str(&format!("  {failures}"));
     }
-    rest.push_str(&clean::line(&info.version));
     let [cursor, name] = selectable(name, chosen, theme);
     let mark = Span::styled(format!("{mark} "), style);
     Line::from(vec![cursor, mark, name, Span::styled(rest, theme.muted)])

@@ -1,8 +1,9 @@
-//! Finished items, as they are printed into the scrollback.
+//! Finished items, as printed to the scrollback.
 
 use ratatui::text::{Line, Span};
 
 use super::tool;
+use crate::clean;
 use crate::tui::{
     state::{Item, Level},
     text,
@@ -37,6 +38,8 @@ pub(crate) fn lines(item: &Item, width: u16, theme: &Theme) -> Vec<Line<'static>
         Item::User(text) => user(text, width, theme),
         Item::Answer(text) => indented(text::markdown(text, inner(width), theme), width),
         Item::Streamed { lines, .. } => indented(lines.clone(), width),
+        Item::Thought(thought) => vec![super::thought::folded(thought, width, theme)],
+        Item::ThoughtUnfolded(thought) => super::thought::unfolded(thought, width, theme),
         Item::Tool(call) => tool::finished(call, width, theme),
         Item::ToolUnfolded(call) => tool::unfolded(call, width, theme),
         Item::Display { extension, text } => {
@@ -106,16 +109,19 @@ fn listing(
     width: u16,
     theme: &Theme,
 ) -> Vec<Line<'static>> {
-    let column = rows.iter().map(|(name, _)| text::width(name)).max();
-    let column = column.unwrap_or(0).min(usize::from(width) / 2);
+    // A few long names must not push all descriptions to the right.
+    let most = usize::from(width) / 3;
+    let widths = rows.iter().map(|(name, _)| text::width(name));
+    let column = widths.filter(|width| *width <= most).max().unwrap_or(most);
+    let indent = Line::from(" ".repeat(column + 4));
     let mut lines = vec![Line::styled(text::fit(title, width), theme.strong)];
     for (name, about) in rows {
-        let pad = column.saturating_sub(text::width(name)) + 2;
-        let line = Line::from(vec![
-            Span::styled(format!("  {name}"), theme.accent),
-            Span::styled(format!("{:pad$}{about}", ""), theme.text),
-        ]);
-        lines.push(text::fit_line(&line, width));
+        let used = text::width(name);
+        let name = Span::styled(format!("  {name}"), theme.accent);
+        let pad = column.saturating_sub(used) + 2;
+        let first = Line::from(vec![name, Span::raw(" ".repeat(pad))]);
+        let about = Line::styled(clean::line(about), theme.text);
+        lines.extend(text::wrap_between(&about, width, &first, &indent));
     }
     lines
 }

@@ -22,7 +22,7 @@ pub(crate) fn lines(notes: &Notes, width: u16, room: usize, theme: &Theme) -> Ve
         .iter()
         .map(|it| note_rows(it, width, theme))
         .collect();
-    // The number of latest notes that fit into this many rows: at least one.
+    // Returns how many of the latest notes fit into this many rows, but at least one.
     let fitting = |room: usize| {
         let mut used = 0;
         let fits = rows.iter().rev().take_while(|rows| {

@@ -9,7 +9,7 @@ use crate::tui::{
     theme::Theme,
 };
 
-/// Returns the rows that fit, and the number of hidden rows below them.
+/// Returns the rows that fit, and the numbers of hidden rows below and above them.
 pub(crate) fn lines(popup: &Popup, width: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
     let names = popup.rows.iter().filter_map(name);
     let column = names.map(|it| text::width(&it)).max().unwrap_or(0).min(28);
@@ -21,14 +21,20 @@ pub(crate) fn lines(popup: &Popup, width: u16, room: usize, theme: &Theme) -> Ve
         room
     };
     let view = window(at, count, room);
-    let below = count - view.end;
+    let (below, above) = (count - view.end, view.start);
     let rows = view.map(|index| {
         let row = &popup.rows[index];
         text::fit_line(&line(row, index == at, column, theme), width)
     });
     let mut lines: Vec<Line<'static>> = rows.collect();
-    if below > 0 && !lines.is_empty() {
-        lines.push(Line::styled(format!("  … {below} more"), theme.muted));
+    let hidden = match (below, above) {
+        (0, 0) => None,
+        (below, 0) => Some(format!("  … {below} more")),
+        (0, above) => Some(format!("  … {above} above")),
+        (below, above) => Some(format!("  … {below} more, {above} above")),
+    };
+    if let Some(hidden) = hidden.filter(|_| !lines.is_empty()) {
+        lines.push(Line::styled(text::fit(&hidden, width), theme.muted));
     }
     lines
 }

@@ -1,22 +1,31 @@
-//! Queued prompts and commands.
+//! Messages that wait for the model's next step, and prompts and commands that wait for the end of
+//! the turn.
 
 use std::collections::VecDeque;
 
 use ratatui::text::Line;
 
-use crate::tui::{state::Queued, text, theme::Theme};
+use crate::tui::{
+    state::{Queued, Steered},
+    text,
+    theme::Theme,
+};
 
 const MAX_SHOWN: usize = 5;
 
-pub(crate) fn lines(queue: &VecDeque<Queued>, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+pub(crate) fn lines<'s>(
+    steered: impl Iterator<Item = &'s Steered>,
+    queue: &VecDeque<Queued>,
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let line = |text: &str| Line::styled(text::fit(text, width), theme.muted);
-    let mut lines: Vec<Line<'static>> = queue
-        .iter()
-        .take(MAX_SHOWN)
-        .map(|queued| line(&format!("… {}", queued.text())))
-        .collect();
-    if queue.len() > MAX_SHOWN {
-        lines.push(line(&format!("… and {} more", queue.len() - MAX_SHOWN)));
+    let steered = steered.map(|it| format!("↳ next: {}", it.text));
+    let queued = queue.iter().map(|it| format!("… {}", it.text()));
+    let all: Vec<String> = steered.chain(queued).collect();
+    let mut lines: Vec<Line<'static>> = all.iter().take(MAX_SHOWN).map(|it| line(it)).collect();
+    if all.len() > MAX_SHOWN {
+        lines.push(line(&format!("… and {} more", all.len() - MAX_SHOWN)));
     }
     lines
 }

@@ -6,7 +6,7 @@ use ratatui::text::{Line, Span};
 
 use super::elapsed;
 use crate::tui::{
-    state::{Activity, Turn},
+    state::{Activity, ShellRun, Turn},
     text,
     theme::Theme,
 };
@@ -20,8 +20,8 @@ pub(crate) fn frame(time: Duration) -> &'static str {
     FRAMES[usize::try_from(frame).unwrap_or(0) % FRAMES.len()]
 }
 
-/// Returns the spinner line for the running prompt. `asks` is whether it waits for an answer from
-/// the user.
+/// Returns the spinner line for the running prompt. If `asks` is true, the prompt is waiting for an
+/// answer from the user.
 pub(crate) fn of_turn(
     turn: &Turn,
     asks: bool,
@@ -35,6 +35,20 @@ pub(crate) fn of_turn(
         (false, true) => "waiting for you",
         (false, false) => turn.label,
     };
+    let retry = turn.retry.as_ref().filter(|_| !turn.cancelled);
+    let waiting;
+    let label = match retry {
+        Some(retry) => {
+            let left = retry.at.saturating_duration_since(now).as_secs_f64().ceil();
+            waiting = if left > 0.0 {
+                format!("{}, trying again in {left} s", retry.why)
+            } else {
+                format!("{}, trying again", retry.why)
+            };
+            &waiting
+        }
+        None => label,
+    };
     let mut rest = format!(" · {}", elapsed(time));
     if turn.step > 0 {
         rest.push_str(&format!(" · step {}", turn.step));
@@ -45,7 +59,7 @@ pub(crate) fn of_turn(
     line(label, &rest, time, width, theme)
 }
 
-/// Returns the spinner line for another activity.
+/// Returns the spinner line for an activity other than a turn.
 pub(crate) fn of_activity(
     activity: &Activity,
     hint: &str,
@@ -56,6 +70,18 @@ pub(crate) fn of_activity(
     let time = now.duration_since(activity.since);
     let rest = format!(" · {}{hint}", elapsed(time));
     line(&activity.label, &rest, time, width, theme)
+}
+
+/// Returns the spinner line for a command that the user started.
+pub(crate) fn of_shell(shell: &ShellRun, now: Instant, width: u16, theme: &Theme) -> Line<'static> {
+    let time = now.duration_since(shell.since);
+    let (label, hint) = if shell.is_cancelled {
+        ("stopping", "")
+    } else {
+        ("running", " · esc to cancel")
+    };
+    let rest = format!(" · {}{hint}", elapsed(time));
+    line(label, &rest, time, width, theme)
 }
 
 fn line(label: &str, rest: &str, time: Duration, width: u16, theme: &Theme) -> Line<'static> {

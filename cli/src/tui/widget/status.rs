@@ -1,6 +1,7 @@
 //! The status bar: model, context usage, cost, working directory and extensions.
 
 use ratatui::text::{Line, Span};
+use zot_host::approval::ConfirmMode;
 use zot_protocol::rpc::ExtensionState;
 
 use crate::tui::{state::State, text, theme::Theme};
@@ -40,7 +41,7 @@ pub(crate) fn line(state: &State, width: u16) -> Line<'static> {
     if status.jailed {
         parts.push(("jailed".to_owned(), theme.accent));
     }
-    if status.confirm {
+    if state.approvals.mode() == ConfirmMode::Always {
         parts.push(("confirm".to_owned(), theme.accent));
     }
     joined(parts, width, theme)

@@ -1,6 +1,6 @@
 //! A tool call: its name and arguments, its progress, and its result.
 
-use std::{path::Path, time::Duration};
+use std::{collections::VecDeque, path::Path, time::Duration};
 
 use ratatui::text::{Line, Span};
 use serde_json::Value;
@@ -10,7 +10,7 @@ use super::spinner;
 use crate::{
     clean, output,
     tui::{
-        state::{Call, FinishedCall},
+        state::{Call, FinishedCall, SHELL},
         text,
         theme::Theme,
     },
@@ -20,8 +20,10 @@ use crate::{
 const EDGE: &str = "  │ ";
 /// Maximum number of bytes of arguments in the summary line.
 const MAX_BYTES: usize = 1024;
-/// Maximum number of rows of the reason for blocking a call.
+/// Maximum number of rows to show of the reason why a call was blocked.
 const MAX_REASON_ROWS: usize = 12;
+/// Maximum number of rows to show of the end of a failed command's output.
+const MAX_TAIL_ROWS: usize = 10;
 /// Maximum number of lines of an unfolded result to show.
 const MAX_UNFOLDED_LINES: usize = 2_000;
 
@@ -51,7 +53,8 @@ pub(crate) fn running(
     lines
 }
 
-/// Draws a finished call: its summary line, and the first lines of its output.
+/// Draws a finished call: its summary line, and the first lines of its output. For a failed
+/// command, draws the last lines instead, which say why it failed.
 pub(crate) fn finished(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Line<'static>> {
     let mut lines = vec![head_of(call, width, theme)];
     let limit = call.limit();
@@ -66,13 +69,18 @@ pub(crate) fn finished(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Li
         lines.extend(more(hidden, width, theme));
         return lines;
     }
-    // A reason must be read as a whole, so it is wrapped. It is rarely longer than a few lines.
+    // Wrap the reason instead of truncating it, so that the user can read all of it. It is rarely
+    // longer than a few lines.
     if call.status == ToolStatus::Blocked {
         let rows = text::plain(&call.text, width.saturating_sub(4).max(1), theme.muted);
         let hidden = rows.len().saturating_sub(limit.max(MAX_REASON_ROWS));
         let shown = rows.into_iter().take(limit.max(MAX_REASON_ROWS));
         lines.extend(shown.map(|line| with_edge(line, theme)));
         lines.extend(more(hidden, width, theme));
+        return lines;
+    }
+    if let Some(failed) = call.failed_command() {
+        lines.extend(tail(&failed.output, width, theme));
         return lines;
     }
     let count = call.text.lines().count();
@@ -87,6 +95,29 @@ pub(crate) fn finished(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Li
     );
     lines.extend(more(count.saturating_sub(shown), width, theme));
     lines
+}
+
+/// Draws the last rows of an output. They are wrapped, because an error message is often longer
+/// than a line.
+fn tail(output: &[&str], width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let inner = width.saturating_sub(4).max(1);
+    let mut shown = VecDeque::new();
+    let mut hidden = output.len();
+    for line in output.iter().rev() {
+        let rows = text::plain(line, inner, theme.muted);
+        if shown.len() + rows.len() > MAX_TAIL_ROWS && !shown.is_empty() {
+            break;
+        }
+        hidden -= 1;
+        // Show the end of a very long line.
+        for row in rows.into_iter().rev().take(MAX_TAIL_ROWS) {
+            shown.push_front(with_edge(row, theme));
+        }
+    }
+    more(hidden, width, theme)
+        .into_iter()
+        .chain(shown)
+        .collect()
 }
 
 /// Draws a finished call with its full output.
@@ -118,6 +149,11 @@ fn head_of(call: &FinishedCall, width: u16, theme: &Theme) -> Line<'static> {
         ToolStatus::Cancelled => ("–", theme.muted, "cancelled"),
         ToolStatus::TimedOut => ("✗", theme.error, "timed out"),
         _ => ("✗", theme.error, "failed"),
+    };
+    let failed = call.failed_command();
+    let verdict = match &failed {
+        Some(failed) if !failed.end.is_empty() => failed.end,
+        _ => verdict,
     };
     let about = summary(&call.name, &call.args);
     let by = call.extension.as_ref().map(|name| format!("[{name}]"));
@@ -174,6 +210,18 @@ fn more(hidden: usize, width: u16, theme: &Theme) -> Option<Line<'static>> {
     })
 }
 
+/// Reports whether [`finished`] leaves out some of the output.
+pub(crate) fn is_folded(call: &FinishedCall, width: u16) -> bool {
+    let inner = usize::from(width.saturating_sub(4).max(1));
+    if let Some(failed) = call.failed_command() {
+        let rows = |line: &&str| text::width(line).div_ceil(inner).max(1);
+        return failed.output.iter().map(rows).sum::<usize>() >= MAX_TAIL_ROWS;
+    }
+    let is_cut = |line: &str| text::width(line) > inner;
+    call.text.lines().nth(call.limit()).is_some()
+        || call.status != ToolStatus::Blocked && call.text.lines().any(is_cut)
+}
+
 /// Returns the diff in the result of a completed edit.
 fn diff_of(call: &FinishedCall) -> Option<&str> {
     let edited = call.name == "edit" && call.extension.is_none();
@@ -184,10 +232,16 @@ fn diff_of(call: &FinishedCall) -> Option<&str> {
 /// Summarises the arguments on one line. For built-in tools, this is the main argument; for other
 /// tools, it is all arguments as JSON.
 pub(crate) fn summary(name: &str, args: &Object) -> String {
+    if matches!(name, "grep" | "find")
+        && let Some(search) = search(args)
+    {
+        return search;
+    }
     let main = match name {
-        "bash" => "command",
+        "bash" | SHELL => "command",
         "read" | "write" | "edit" => "path",
         "skill" => "name",
+        "background" => "id",
         _ => "",
     };
     match args.get(main) {
@@ -204,6 +258,20 @@ pub(crate) fn summary(name: &str, args: &Object) -> String {
     }
 }
 
+/// Summarises a search: what for, where, and in which files.
+fn search(args: &Object) -> Option<String> {
+    let text = |name: &str| args.get(name).and_then(Value::as_str);
+    let mut search = clean::line(text("pattern")?);
+    search.truncate(search.floor_char_boundary(MAX_BYTES));
+    if let Some(path) = text("path") {
+        search.push_str(&format!(" in {}", clean::line(&short(path))));
+    }
+    if let Some(glob) = text("glob") {
+        search.push_str(&format!(" ({})", clean::line(glob)));
+    }
+    Some(search)
+}
+
 /// Shortens a path inside the working directory to a relative one. Returns other paths unchanged.
 fn short(path: &str) -> String {
     let relative = std::env::current_dir().ok().and_then(|cwd| {
@@ -216,4 +284,38 @@ fn short(path: &str) -> String {
         )
     });
     relative.unwrap_or_else(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_main_arguments_are_shown_on_one_line() {
+        for (name, args, expected) in [
+            ("bash", json!({"command": "a\nb"}), "a ⏎ b"),
+            ("read", json!({"path": "a.txt", "limit": 3}), "a.txt"),
+            ("grep", json!({"pattern": "x+"}), "x+"),
+            (
+                "grep",
+                json!({"pattern": "x+", "path": "src", "glob": "*.rs"}),
+                "x+ in src (*.rs)",
+            ),
+            ("find", json!({"pattern": "*\u{1b}[2J.rs"}), "*.rs"),
+            (
+                "background",
+                json!({"id": "bg-1", "action": "kill"}),
+                "bg-1",
+            ),
+            // An extension's tool with the name of a built-in one.
+            ("grep", json!({"query": "x"}), r#"{"query":"x"}"#),
+            ("weather", json!({"city": "Berlin"}), r#"{"city":"Berlin"}"#),
+            ("weather", json!({}), ""),
+        ] {
+            let args = args.as_object().expect("an object");
+            assert_eq!(summary(name, args), expected, "{name}");
+        }
+    }
 }

@@ -2,6 +2,8 @@
 
 use std::{fs, io::Write, os::unix::fs::PermissionsExt, process::Stdio};
 
+use serde_json::json;
+
 use crate::support::{
     RunOutput, World,
     model::{Model, Reply},
@@ -54,7 +56,9 @@ fn a_key_is_checked_stored_used_and_removed() {
         "{ran:#?}"
     );
     // Without `--provider`, zot uses the provider that has a key.
-    let ran = world.zot(&["--base-url", &url, "--model", "small", "-p", "hello"]);
+    // A saved key is sent only to the provider's own server.
+    world.configure(&json!({"providers": {"openai": {"api": "openai", "base_url": url}}}));
+    let ran = world.zot(&["--model", "small", "-p", "hello"]);
     assert_eq!((ran.code, &*ran.out), (Some(0), "yes\n"), "{ran:#?}");
     assert!(model.requests()[1].head.contains(KEY));
 

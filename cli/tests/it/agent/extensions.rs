@@ -81,7 +81,7 @@ fn a_user_message_is_rewritten_or_blocked() {
         &world,
         &with(&marks, &["--json", "/call say-1 {}\nhunter2"]),
     );
-    let user = &json::events(&ran.out)[0];
+    let user = &json::events(&ran.out)[1];
     assert_eq!(user["content"][0]["text"], "/call say-1 {}\n123");
     let blocks = chain(&world, "user_message", "block");
     let ran = demo(&world, &with(&blocks, &["-p", "hello"]));

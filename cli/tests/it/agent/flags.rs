@@ -56,7 +56,17 @@ fn flags_select_the_tools_offered_to_the_model() {
     let (_, body) = request_with(&world, &ext);
     assert_eq!(
         tools(&body),
-        ["read", "write", "edit", "bash", "skill", "say-a"]
+        [
+            "read",
+            "write",
+            "edit",
+            "bash",
+            "grep",
+            "find",
+            "background",
+            "skill",
+            "say-a"
+        ]
     );
     let (_, body) = request_with(&world, &[&ext[..], &["--no-tools"]].concat());
     assert_eq!(tools(&body), [""; 0]);
@@ -223,7 +233,7 @@ fn config_json_can_require_confirmation() {
         fs::write(world.path("zot/config.json"), config).expect("failed to write");
         let ran = demo(&world, args);
         assert_eq!(ran.code, Some(code), "{config} {args:?}: {ran:#?}");
-        let refusal = "config.json asks to confirm each tool call";
+        let refusal = "config.json requires confirmation of each tool call";
         assert_eq!(ran.err.contains(refusal), code == 2, "{ran:#?}");
         let is_invalid = config.contains('1');
         assert_eq!(
@@ -269,10 +279,21 @@ fn list_models_includes_models_json() {
         json!({"models": [{"provider": "ollama", "id": "llama9", "context_window": 8000}]});
     fs::write(world.path("zot/models.json"), models.to_string()).expect("failed to write");
     let ran = world.zot(&["--list-models"]);
-    assert_eq!((ran.code, &*ran.err), (Some(0), ""), "{ran:#?}");
+    assert_eq!(ran.code, Some(0), "{ran:#?}");
+    assert!(
+        ran.err.starts_with("the built-in list is from "),
+        "{ran:#?}"
+    );
     for part in ["PROVIDER", "anthropic", "openai", "demo", "llama9"] {
         assert!(ran.out.contains(part), "{part}: {}", ran.out);
     }
     let ran = world.zot(&["--list-models", "--provider", "demo"]);
     assert_eq!(ran.out.lines().count(), 2, "{}", ran.out);
+    let ran = world.zot(&["--list-models", "--provider", "openrouter"]);
+    assert_eq!((ran.code, &*ran.out), (Some(1), ""));
+    assert!(
+        ran.err.contains("no known models for openrouter\nhint: "),
+        "{}",
+        ran.err
+    );
 }

@@ -78,6 +78,7 @@ fn json_prints_events_in_the_documented_order() {
     assert_eq!(
         types(&events),
         [
+            "session",
             "user_message",
             "turn_start",
             "assistant_start",
@@ -176,7 +177,7 @@ fn a_closed_pipe_ends_zot_and_leaves_no_process() {
     BufReader::new(child.stdout.take().expect("should be piped"))
         .read_line(&mut line)
         .expect("failed to read a line");
-    assert!(line.contains("user_message"), "{line}");
+    assert!(line.contains("session"), "{line}");
     // The pipe is closed now, and zot notices when it writes the command's next line.
     assert_eq!(child.wait().expect("failed to wait").code(), Some(141));
     wait_until("no process is left", || {

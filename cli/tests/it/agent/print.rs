@@ -90,8 +90,20 @@ fn a_provider_failure_is_one_error_and_exit_1() {
     assert_eq!((ran.code, &*ran.out), (Some(1), ""), "{ran:?}");
     assert_eq!(
         ran.err,
-        "error: openai rejected the API key: who are you\nhint: run `zot auth set openai`\n"
+        "! unknown model `small`: assuming 1050000 tokens of context and 128000 of output; if that is wrong, add it \
+         to `providers.openai.models` in config.json\n\
+         error: openai rejected the API key: who are you\nhint: run `zot auth set openai`\n"
     );
+}
+
+#[test]
+fn problems_with_context_files_are_reported() {
+    let world = World::new();
+    fs::write(world.work().join("AGENTS.md"), "x".repeat(70_000)).expect("failed to write");
+    let ran = super::demo(&world, &["-p", "hi"]);
+    assert_eq!(ran.code, Some(0));
+    assert!(ran.err.contains("AGENTS.md"), "{}", ran.err);
+    assert!(ran.err.contains("64 KiB"), "{}", ran.err);
 }
 
 #[test]

@@ -41,10 +41,12 @@ const VARIABLES: [(&str, &str); 3] = [
     ("ZOTCORE_RPC_TOKEN", TOKEN),
 ];
 
-fn run(world: &World, args: &[&str], typed: &str) -> RunOutput {
+/// Runs zot with the API keys and the token in its environment. It may send the key to `model`.
+fn run(world: &World, model: &Model, args: &[&str], typed: &str) -> RunOutput {
     let mut child = world
         .zot_command(args)
         .envs(VARIABLES)
+        .env("OPENAI_BASE_URL", model.url())
         .stdin(if typed.is_empty() {
             Stdio::null()
         } else {
@@ -125,7 +127,7 @@ fn secrets_are_in_no_output_file_frame_or_child() {
             } else {
                 String::new()
             };
-            let ran = run(&world, &args, &typed);
+            let ran = run(&world, &model, &args, &typed);
             assert_eq!(ran.code, Some(0), "{ran:#?}");
             assert_no_secrets(&world, &ran);
             // The key was used, and `--api-key` takes precedence.
@@ -167,6 +169,7 @@ fn a_key_in_a_provider_error_is_redacted() {
     for mode in ["-p", "--json"] {
         for status in [401, 400, 500] {
             let world = World::new();
+            world.configure(&json!({"retry_seconds": 0}));
             let spy = spy(&world);
             let model = Model::start(vec![Reply::Status(
                 status,
@@ -175,7 +178,7 @@ fn a_key_in_a_provider_error_is_redacted() {
             let flags = model.flags();
             let mut args: Vec<&str> = flags.iter().map(String::as_str).collect();
             args.extend(["-e", text(&spy), mode, "hello"]);
-            let ran = run(&world, &args, "");
+            let ran = run(&world, &model, &args, "");
             assert_eq!(ran.code, Some(1), "{ran:#?}");
             assert_no_secrets(&world, &ran);
         }
@@ -186,8 +189,10 @@ fn a_key_in_a_provider_error_is_redacted() {
 #[test]
 fn an_invalid_key_is_not_printed() {
     let world = World::new();
+    // Nothing listens on this port.
+    let closed = ["--provider", "openai", "--base-url", "http://127.0.0.1:1"];
     for key in ["sk-given-88ab03de\n", "sk-given-88ab03de ü", ""] {
-        let ran = world.zot(&["--provider", "openai", "--api-key", key, "-p", "x"]);
+        let ran = world.zot(&[&closed[..], &["--api-key", key, "-p", "x"]].concat());
         assert_ne!(ran.code, Some(0));
         assert!(!ran.err.contains(GIVEN), "{}", ran.err);
     }

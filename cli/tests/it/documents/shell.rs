@@ -34,6 +34,16 @@ const NOT_RUN: &[(&str, &str, &str)] = &[
         "zot auth set anthropic < key.txt",
         "needs a key",
     ),
+    (
+        "docs/models.md",
+        r#"zot --provider gemini -p "what does this project do?""#,
+        "needs a key",
+    ),
+    (
+        "docs/scripting.md",
+        r#"git diff origin/main | zot -p --no-session --jail --tools read,grep,find --timeout 10m 'review this change; answer "ok" if it is fine'"#,
+        "needs a key",
+    ),
     ("docs/CONTRIBUTING.md", ".ci/test", "set-up"),
     ("docs/benchmarks.md", ".ci/bench", "slow"),
     ("docs/CONTRIBUTING.md", "cargo check -p zot-cli", "builds"),

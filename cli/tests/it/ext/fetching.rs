@@ -282,7 +282,7 @@ fn what_zotignore_names_is_not_copied_and_a_large_copy_names_its_largest_folder(
     // Build output is often ignored by git, and must be installed.
     fs::write(source.join(".gitignore"), "dist/\n").unwrap();
     let ran = world.ext(&["install", "./guard"]);
-    let note = "`node_modules` takes up 6.0 MiB of it; to leave out what the extension does not need, name it in `.zotignore`";
+    let note = "`node_modules` takes up 6.0 MiB of the package; list the files that the extension does not need in `.zotignore`";
     assert!(ran.err.contains(note) || ran.out.contains(note), "{ran:#?}");
 
     fs::write(

@@ -22,7 +22,8 @@ use crate::support::{
     wait_until,
 };
 
-/// The valid contents of the extension's directory: those before and those after the command.
+/// The two states in which a killed command may leave the extension's directory: the one before the
+/// command, or the one after it.
 struct Versions {
     old: Option<Snapshot>,
     new: Option<Snapshot>,

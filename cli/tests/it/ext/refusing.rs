@@ -80,7 +80,7 @@ fn invalid_manifests_are_refused() {
         fs::rename(dir.join("extension.json"), dir.join("real.json")).unwrap();
         symlink("real.json", dir.join("extension.json")).unwrap();
     });
-    refused_with("hint: there is one in `inner`", true, |dir| {
+    refused_with("hint: found in `inner`", true, |dir| {
         fs::create_dir(dir.join("inner")).unwrap();
         fs::rename(dir.join("extension.json"), dir.join("inner/extension.json")).unwrap();
     });

@@ -197,7 +197,10 @@ fn an_update_cannot_rename_an_extension() {
     world.ext(&["install", &repository.file_url()]);
     repository.release("warden", "2");
     let error = world.refused(&["update", "guard"]);
-    assert!(error.contains("it was renamed to `warden`"), "{error}");
+    assert!(
+        error.contains("the extension was renamed to `warden`"),
+        "{error}"
+    );
 }
 
 #[test]

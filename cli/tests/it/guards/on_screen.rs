@@ -1,5 +1,7 @@
 //! How an extension's actions are shown to the user.
 
+use std::fs;
+
 use serde_json::json;
 
 use super::extension;
@@ -47,6 +49,24 @@ fn an_extensions_tool_call_is_shown_and_confirmed_by_extension_name() {
     screen.wait_for("Run bash?");
     screen.wait_for("› y");
     screen.keys("n");
+    screen.wait_idle();
+}
+
+#[test]
+fn approval_rules_apply_to_extensions_by_name() {
+    let world = World::new();
+    let rules = json!([
+        {"tool": "bash", "caller": "model", "do": "allow"},
+        {"tool": "bash", "caller": "extension:actor", "do": "deny"},
+    ]);
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
+    let config = json!({"approvals": rules}).to_string();
+    fs::write(world.path("zot/config.json"), config).expect("failed to write");
+    let mut screen = screen(&world, &json!({"tools": ["bash"]}), &[]);
+    screen.send("/go");
+    screen.wait_for("got `bash` is not allowed");
+    screen.send("/call bash {\"command\": \"echo from-the-model\"}");
+    screen.wait_for("✓ bash  echo from-the-model");
     screen.wait_idle();
 }
 

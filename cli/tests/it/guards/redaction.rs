@@ -116,7 +116,9 @@ fn thinking_and_args_are_held_back_until_interceptors_answer() {
     let lines = prompt(&mut rpc, "go");
     assert_no_secret(&lines);
     let types: Vec<&str> = lines.iter().filter_map(|it| it["type"].as_str()).collect();
-    assert!(!types.contains(&"tool_use_args"), "{types:?}");
+    for held in ["tool_use_args", "thinking_delta", "thinking_end"] {
+        assert!(!types.contains(&held), "{types:?}");
+    }
     let message = lines.iter().find(|it| it["type"] == "assistant_message");
     let message = message.expect("no message");
     let call = message["content"]

@@ -18,10 +18,11 @@ fn every_command_is_answered_and_every_event_is_sent() {
     let mut flags = script(
         &world,
         &[
-            json!({"text": "Let me see.", "tool_call": {"id": "t1", "name": "steps"}}),
+            json!({"thinking": ["Hm."], "signature": "s", "text": "Let me see.", "tool_call": {"id": "t1", "name": "steps"}}),
             json!({"text": ["It ", "is ", "done."], "usage": {"input": 90, "output": 4, "cache_read": 10, "cache_write": 5}}),
             json!({"text": "A summary."}),
             json!({"error": "overloaded"}),
+            json!({"cut_off": true}),
             json!({"error": "out of order"}),
         ],
     );
@@ -47,7 +48,9 @@ fn every_command_is_answered_and_every_event_is_sent() {
         .into_iter()
         .filter(|name| *name != "response")
         .collect();
-    assert_eq!(told, Event::NAMES.iter().copied().collect());
+    // Only `zot --json` sends `session`.
+    let events = Event::NAMES.iter().copied();
+    assert_eq!(told, events.filter(|name| *name != "session").collect());
 }
 
 fn check_hello_and_ping(zot: &mut Rpc) {
@@ -77,6 +80,8 @@ fn check_a_turn(world: &World, zot: &mut Rpc) {
         "user_message",
         "turn_start",
         "assistant_start",
+        "thinking_delta",
+        "thinking_end",
         "text_delta",
         "text_delta",
         "text_delta",
@@ -150,6 +155,8 @@ fn check_compaction_and_failures(zot: &mut Rpc) {
 
     zot.data(&json!({"id": "1b", "type": "prompt", "message": "again"}));
     let failed = zot.until_event("done");
+    let retry = failed.iter().find(|line| line["type"] == "retry");
+    assert_eq!(retry.expect("no such event")["attempt"], 1);
     let end = failed
         .iter()
         .find(|line| line["type"] == "turn_end")
@@ -165,6 +172,8 @@ fn check_compaction_and_failures(zot: &mut Rpc) {
 }
 
 fn check_state_changes(zot: &mut Rpc) {
+    let error = zot.error(&json!({"id": "16", "type": "steer", "message": "now"}));
+    assert_eq!(error, "no prompt is running");
     let abort = zot.ask(&json!({"id": "2", "type": "abort"}));
     assert_eq!(
         abort,

@@ -32,7 +32,7 @@ fn a_driver_that_stops_reading_loses_nothing_and_memory_stays_bounded() {
     let mut child = world
         .zot_command(&["rpc", "--no-ext"])
         .args(model.flags())
-        .env("OPENAI_API_KEY", "k")
+        .args(["--api-key", "k"])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .spawn()

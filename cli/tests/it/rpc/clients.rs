@@ -102,13 +102,14 @@ fn a_client_fails_when_its_command_fails() {
         let said = String::from_utf8_lossy(&ran.stderr);
         assert_eq!(ran.status.code(), Some(1), "{language}: {ran:?}");
         assert_eq!(
-            said, "error: /message: must not be blank without images\n",
+            said, "error: /message: must not be blank if there are no images\n",
             "{language}"
         );
     }
 }
 
-/// A client waits for `error`, as the Go program's do, and needs no other event to notice a failure.
+/// A client waits for `error`, as the Go program's do, and needs no other event to notice a
+/// failure.
 #[test]
 fn a_client_reports_a_failed_model_call() {
     let failures = [
@@ -128,6 +129,7 @@ fn a_client_reports_a_failed_model_call() {
         let simple = ("simple.py", Some("simple.py"));
         for (name, fixture) in clients.chain([simple]) {
             let world = World::new();
+            world.configure(&json!({"retry_seconds": 0}));
             let model = Model::start(vec![failure.clone()]);
             let client = match fixture {
                 Some(file) => Some(fixture_client(&world, file)),
@@ -139,7 +141,7 @@ fn a_client_reports_a_failed_model_call() {
             let ran = client
                 .arg("hello")
                 .args(model.flags())
-                .env("OPENAI_API_KEY", "a-key")
+                .args(["--api-key", "a-key"])
                 .output()
                 .expect("failed to start");
             let (said, told) = (

@@ -200,7 +200,7 @@ fn after_a_reload_the_model_is_offered_the_new_tool() {
         world
             .zot_command(&["rpc"])
             .args(model.flags())
-            .env("OPENAI_API_KEY", "a-key"),
+            .args(["--api-key", "a-key"]),
     );
     let turn = |zot: &mut Rpc, id: &str| {
         zot.data(&json!({"id": id, "type": "prompt", "message": "hello"}));
@@ -226,7 +226,8 @@ fn after_a_reload_the_model_is_offered_the_new_tool() {
     assert!(has(&after, "strides") && !has(&after, "steps"), "{after:?}");
 }
 
-/// A client that asks during start-up learns what is missing, and when to ask again.
+/// The answer to a client that asks during startup lists what is missing, and an event says when to
+/// ask again.
 #[test]
 fn extensions_that_are_starting_are_named_and_ext_changed_follows() {
     let world = World::new();

@@ -20,6 +20,44 @@ fn of<'l>(lines: &'l [Value], name: &str) -> &'l Value {
 }
 
 #[test]
+fn a_steering_message_is_delivered_before_the_next_model_call() {
+    let world = World::new();
+    let command = "until [ -e go ]; do sleep 0.02; done";
+    let flags = script(
+        &world,
+        &[
+            json!({"tool_call": {"name": "bash", "args": {"command": command}}}),
+            json!({"text": "done"}),
+        ],
+    );
+    let mut zot = Rpc::demo(&world, &flags);
+    zot.data(&json!({"id": "a", "type": "prompt", "message": "begin"}));
+    zot.until_event("turn_end");
+    let steered = zot.ask(&json!({"id": "b", "type": "steer", "message": "on the way"}));
+    assert_eq!(
+        steered,
+        json!({"type": "response", "id": "b", "command": "steer", "success": true})
+    );
+    let error = zot.error(&json!({"id": "c", "type": "steer", "message": " "}));
+    assert_eq!(error, "/message: must not be blank if there are no images");
+    std::fs::write(world.work().join("go"), "").expect("failed to write");
+    let lines = zot.until_event("done");
+    let types = types(&lines);
+    let at = |name: &str| {
+        types
+            .iter()
+            .position(|it| *it == name)
+            .expect("no such event")
+    };
+    assert!(at("tool_result") < at("user_message") && at("user_message") < at("turn_start"));
+    assert_eq!(
+        of(&lines, "user_message")["content"][0]["text"],
+        "on the way"
+    );
+    zot.end();
+}
+
+#[test]
 fn prompts_and_compactions_run_in_order_and_are_answered_when_they_start() {
     let world = World::new();
     let flags = script(
@@ -216,7 +254,7 @@ fn a_prompt_can_contain_images() {
         assert!(error.starts_with(why), "{error}");
     }
     let blank = zot.error(&json!({"id": "3", "type": "prompt", "message": " \n"}));
-    assert_eq!(blank, "/message: must not be blank without images");
+    assert_eq!(blank, "/message: must not be blank if there are no images");
     // None of these commands started a turn.
     assert_eq!(
         zot.data(&json!({"id": "s", "type": "get_state"}))["message_count"],

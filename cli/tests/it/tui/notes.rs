@@ -57,14 +57,14 @@ fn only_the_last_notes_are_shown_and_the_rest_are_counted() {
 }
 
 #[test]
-fn a_note_says_how_to_start_a_dead_extension_again() {
+fn a_note_says_how_to_restart_an_extension_that_exited() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_for("ext 1/1");
     screen.send("/die");
     screen.wait_for("✗ [puppet] ended: exit status 3");
-    screen.wait_for("[puppet] /reload-ext starts it again");
+    screen.wait_for("[puppet] run /reload-ext to restart it");
     screen.send("/reload-ext");
     screen.wait_for("1 ready");
     screen.leave();

@@ -26,7 +26,7 @@ def command(id, name, args):
     if name == "ask":
         say(**answer, action="prompt", prompt="asked by a command: " + args)
     elif name == "write":
-        say(**answer, action="insert", insert="written by a command")
+        say(**answer, action="insert", insert=args or "written by a command")
     elif name == "show":
         say(**answer, action="display", display="shown by a command\n  " + args)
     elif name == "nothing":

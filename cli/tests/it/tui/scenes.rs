@@ -8,7 +8,14 @@ use super::{puppet, screen::Screen};
 use crate::support::{World, demo_script};
 
 /// Takes a snapshot of the screen, without the parts that differ between runs.
-fn scene(name: &str, world: &World, screen: &Screen) {
+pub(super) fn scene(name: &str, world: &World, screen: &Screen) {
+    // The rest of a large frame can arrive later. The status bar is its last row.
+    screen.wait_until("a whole frame", |text| {
+        text.trim_end()
+            .lines()
+            .last()
+            .is_some_and(|bar| bar.contains(" · $"))
+    });
     // Normalise the scroll position, which depends on earlier frames.
     let all = screen.all();
     let rows: Vec<&str> = all.lines().map(str::trim_end).collect();
@@ -27,6 +34,7 @@ fn scene(name: &str, world: &World, screen: &Screen) {
         (r"[⠋⠙⠹⠸⠼⠴⠦⠧⠇⠏]", "*"),
         (r"\b\d+s\b", "[time]"),
         (r"\d+(\.\d)? ms", "[ms]"),
+        (r"scratch/\S+", "scratch/[file]"),
     ] {
         let pattern = regex::Regex::new(pattern).expect("invalid regex");
         text = pattern.replace_all(&text, instead).into_owned();
@@ -93,18 +101,117 @@ fn screens_at_120x40() {
 }
 
 #[test]
-fn confirmation_of_a_tool_call() {
-    for (size, suffix) in [((80, 24), "80x24"), ((120, 40), "120x40")] {
+fn the_popup_and_help_show_all_commands_and_ext_labels_its_columns() {
+    for (size, suffix) in [((80, 24), "80x24"), ((140, 40), "140x40")] {
         let world = World::new();
-        let args = ["--provider", "demo", "--no-yolo"];
-        let mut screen = Screen::start(&world, size, &args);
+        puppet::install(&world);
+        let mut screen = Screen::start(&world, size, &["--provider", "demo"]);
+        screen.wait_for("ext 1/1");
+        screen.keys("/");
+        screen.wait_for(" more");
+        let mut seen = screen.text();
+        // Scroll through the whole list.
+        for _ in 0..zot_protocol::BUILTIN_COMMANDS.len() + 12 {
+            let before = screen.text();
+            screen.keys("\x1b[B");
+            screen.wait_until("another row", |text| text != before);
+            seen.push_str(&screen.text());
+        }
+        for (name, _) in zot_protocol::BUILTIN_COMMANDS {
+            assert!(
+                seen.contains(&format!("/{name} ")),
+                "{name} is not in the popup"
+            );
+        }
+        for name in "ask write show nothing fail panel note notes unnote submit hang die".split(' ')
+        {
+            assert!(
+                seen.contains(&format!("/{name} ")),
+                "{name} is not in the popup"
+            );
+        }
+        // The first row follows the last one.
+        screen.wait_for("› /help");
+        screen.keys("\x1b[6~\x1b[6~");
+        screen.wait_for(" above");
+        scene(&format!("popup_scrolled_{suffix}"), &world, &screen);
+        screen.keys("\x03");
         screen.wait_idle();
-        screen.send("/call bash {\"command\": \"make test\"}");
-        screen.wait_for("── Run bash? ──");
-        screen.wait_for("command  make test");
-        scene(&format!("question_{suffix}"), &world, &screen);
-        screen.keys("n");
+
+        screen.send("/help");
+        screen.wait_for("Commands from puppet");
+        screen.wait_idle();
+        let all = screen.all();
+        for (name, _) in zot_protocol::BUILTIN_COMMANDS {
+            assert!(
+                all.contains(&format!("/{name} ")),
+                "{name} is not in the help"
+            );
+        }
+        scene(&format!("help_{suffix}"), &world, &screen);
+
+        screen.send("/ext");
+        screen.wait_for("› ✓ puppet");
+        screen.wait_for("name    state    median / worst");
+        scene(&format!("extensions_{suffix}"), &world, &screen);
+        screen.keys("\x1b");
         screen.wait_idle();
         screen.leave();
+    }
+}
+
+/// Screens of features whose behaviour has tests of its own.
+#[test]
+fn a_directory_a_draft_from_an_editor_and_an_export() {
+    for (size, suffix) in [((80, 24), "80x24"), ((140, 40), "140x40")] {
+        let world = World::new();
+        fs::create_dir(world.work().join("docs")).expect("failed to create directory");
+        fs::write(world.work().join("docs/page.md"), "x").expect("failed to write");
+        let editor = world.path("editor");
+        fs::write(&editor, "printf 'one line\\nand another\\n' > \"$1\"").expect("failed to write");
+        let editor = format!("sh {}", editor.display());
+        let variables = [("VISUAL", editor.as_str())];
+        let mut screen = Screen::with(&world, size, &["--provider", "demo"], &variables);
+        screen.wait_idle();
+        screen.keys("look at @docs");
+        screen.wait_for("docs/page.md");
+        scene(&format!("directory_{suffix}"), &world, &screen);
+        screen.keys("\x03");
+        screen.wait_without("docs/page.md");
+
+        screen.keys("\x07");
+        screen.wait_for("› one line");
+        screen.wait_for("  and another");
+        scene(&format!("draft_{suffix}"), &world, &screen);
+        screen.keys("\r");
+        screen.wait_for("I am the demo model");
+        screen.wait_idle();
+
+        screen.send("/export talk.md");
+        screen.wait_for("exported to");
+        screen.wait_idle();
+        scene(&format!("export_{suffix}"), &world, &screen);
+        screen.leave();
+    }
+}
+
+#[test]
+fn the_exit_says_how_to_resume() {
+    let id = regex::Regex::new(r"--resume=\w+").expect("invalid regex");
+    for (size, suffix) in [((80, 24), "80x24"), ((140, 40), "140x40")] {
+        let world = World::new();
+        let mut screen = Screen::start(&world, size, &["--provider", "demo"]);
+        screen.wait_idle();
+        screen.send("hello");
+        screen.wait_for("I am the demo model");
+        screen.wait_idle();
+        screen.send("/exit");
+        assert_eq!(screen.ended(), 0);
+        screen.wait_for("resume this session with: zot ");
+        let text = screen.all().replace(env!("CARGO_PKG_VERSION"), "[version]");
+        let text = id.replace_all(text.trim(), "--resume=[id]").into_owned();
+        let mut settings = insta::Settings::clone_current();
+        settings.set_prepend_module_to_snapshot(false);
+        settings.bind(|| insta::assert_snapshot!(format!("exit_{suffix}"), text));
     }
 }

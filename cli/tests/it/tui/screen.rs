@@ -89,6 +89,8 @@ pub(crate) const TAB: &str = "\t";
 pub(crate) const CTRL_C: &str = "\x03";
 pub(crate) const CTRL_D: &str = "\x04";
 pub(crate) const CTRL_O: &str = "\x0f";
+pub(crate) const CTRL_R: &str = "\x12";
+pub(crate) const CTRL_T: &str = "\x14";
 
 impl Screen {
     /// Starts `zot` with the demo model and these arguments.
@@ -403,7 +405,11 @@ impl Screen {
             "the alternate screen is still on"
         );
         let bytes = &seen.bytes;
-        for (on, off) in [("\x1b[?7h", "\x1b[?7l"), ("\x1b[?2026l", "\x1b[?2026h")] {
+        for (on, off) in [
+            ("\x1b[?7h", "\x1b[?7l"),
+            ("\x1b[?2026l", "\x1b[?2026h"),
+            ("\x1b[?1004l", "\x1b[?1004h"),
+        ] {
             assert!(last(bytes, on) >= last(bytes, off), "{off:?} was not reset");
         }
     }

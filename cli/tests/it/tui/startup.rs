@@ -86,8 +86,10 @@ fn a_slash_lists_built_in_commands_and_those_of_each_extension() {
     screen.keys(CTRL_C);
     screen.wait_without("› /he");
     // The arrow keys select, and Enter runs.
-    screen.keys("/e");
-    screen.wait_for("/exit");
+    screen.keys("/ex");
+    screen.wait_for("› /export");
+    screen.keys(DOWN);
+    screen.wait_for("› /ext");
     screen.keys(DOWN);
     screen.wait_for("› /exit");
     screen.keys(ENTER);

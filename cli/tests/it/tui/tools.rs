@@ -1,4 +1,4 @@
-//! Tool calls: their boxes, progress, blocked calls and confirmation.
+//! Tool calls: their boxes, progress and blocked calls.
 
 use std::fs;
 
@@ -6,7 +6,7 @@ use serde_json::json;
 
 use super::{
     puppet,
-    screen::{CTRL_O, DOWN, ENTER, ESC, Screen},
+    screen::{CTRL_O, Screen},
 };
 use crate::support::{World, demo_script, text};
 
@@ -94,101 +94,6 @@ fn an_edit_is_shown_as_a_diff() {
     });
     screen.wait_idle();
     screen.leave();
-}
-
-#[test]
-fn calls_are_confirmed_until_the_user_chooses_always() {
-    let world = World::new();
-    let mut screen = Screen::demo(&world, &["--no-yolo"]);
-    screen.wait_for(" · confirm");
-    let call = |word: &str| format!("/call bash {{\"command\": \"echo {word} > {word}.txt\"}}");
-    let made = |word: &str| world.work().join(format!("{word}.txt")).exists();
-
-    screen.send(&call("one"));
-    screen.wait_for("── Run bash? ──");
-    screen.wait_for("command  echo one > one.txt");
-    screen.wait_for("waiting for you · ");
-    assert!(!made("one"), "the call ran before it was confirmed");
-    screen.keys("n");
-    screen.wait_for("declined this call to `bash`");
-    screen.wait_idle();
-    assert!(!made("one"));
-
-    screen.send(&call("two"));
-    screen.wait_for("── Run bash? ──");
-    screen.keys(ENTER);
-    screen.wait_for("✓ bash  echo two");
-    screen.wait_idle();
-    assert!(made("two"));
-
-    // Select "always allow this tool" with the arrow keys.
-    screen.send(&call("three"));
-    screen.wait_for("── Run bash? ──");
-    screen.keys(DOWN);
-    screen.wait_for("› t  always allow this tool");
-    screen.keys(ENTER);
-    screen.wait_for("✓ bash  echo three");
-    screen.wait_idle();
-    screen.send(&call("four"));
-    screen.wait_for("✓ bash  echo four");
-    screen.wait_idle();
-
-    // Another tool needs its own confirmation; "always" covers all tools.
-    screen.send("/call write {\"path\": \"x.txt\", \"content\": \"a\\nb\"}");
-    screen.wait_for("── Run write? ──");
-    screen.wait_for("    b");
-    screen.keys("a");
-    screen.wait_for("✓ write  x.txt");
-    screen.wait_without(" · confirm");
-    screen.wait_idle();
-
-    screen.send("/yolo");
-    screen.wait_for("✓ zot will ask before each tool call");
-    screen.send(&call("five"));
-    screen.wait_for("── Run bash? ──");
-    screen.keys(ESC);
-    screen.wait_until("declined again", |text| {
-        text.matches("declined").count() >= 1
-    });
-    screen.wait_idle();
-    assert!(!made("five"));
-    screen.leave();
-}
-
-#[test]
-fn config_json_makes_zot_ask_before_each_call() {
-    let world = World::new();
-    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
-    for config in ["{\"confirm\": true}", "{\"confirm\": tr"] {
-        fs::write(world.path("zot/config.json"), config).expect("failed to write");
-        let mut screen = Screen::demo(&world, &[]);
-        screen.wait_for(" · confirm");
-        screen.send("/call bash {\"command\": \"true\"}");
-        screen.wait_for("── Run bash? ──");
-        screen.keys(ESC);
-        screen.wait_for("declined this call to `bash`");
-        screen.wait_idle();
-        screen.leave();
-    }
-}
-
-#[test]
-fn keys_typed_before_a_question_appears_do_not_answer_it() {
-    let world = World::new();
-    puppet::install(&world);
-    let mut screen = Screen::demo(&world, &["--no-yolo"]);
-    screen.wait_for("ext 1/1");
-    let script = "sleep 1; touch made.txt";
-    screen.keys(&format!("/call bash {{\"command\": \"{script}\"}}"));
-    screen.wait_for("made.txt");
-    // Keys typed before and while the question appears must not answer it.
-    screen.keys("\ryes and always");
-    screen.wait_for("── Run bash? ──");
-    screen.wait_for("n  no");
-    assert!(!world.work().join("made.txt").exists());
-    screen.keys("n");
-    screen.wait_for("declined this call to `bash`");
-    screen.leave_by_force();
 }
 
 #[test]

@@ -14,7 +14,7 @@ fn readme() -> String {
 /// The commands of the tour, except those that run other programs.
 fn commands(readme: &str) -> String {
     let (_, tour) = readme
-        .split_once("**An extension of your own.**")
+        .split_once("**Your own extension.**")
         .expect("no tour in the README");
     let (tour, _) = tour
         .split_once("**In the terminal.**")

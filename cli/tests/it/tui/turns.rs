@@ -74,7 +74,7 @@ fn ctrl_c_cancels_a_tool_call() {
 }
 
 #[test]
-fn prompts_sent_while_busy_are_queued_in_order() {
+fn prompts_queued_while_busy_run_in_order() {
     let world = World::new();
     puppet::install(&world);
     let mut screen = Screen::start(&world, (80, 50), &["--provider", "demo"]);
@@ -82,9 +82,9 @@ fn prompts_sent_while_busy_are_queued_in_order() {
     let go = world.path("go");
     screen.send(&format!("/call wait {{\"until\": \"{}\"}}", text(&go)));
     screen.wait_for("working · ");
-    screen.send("/call say {\"text\": \"second\"}");
+    screen.keys("/call say {\"text\": \"second\"}\t");
     screen.wait_for("… /call say {\"text\": \"second\"}");
-    screen.send("/call say {\"text\": \"third\"}");
+    screen.keys("/call say {\"text\": \"third\"}\t");
     screen.wait_for("… /call say {\"text\": \"third\"}");
     fs::write(&go, "").expect("failed to write");
     screen.wait_for("│ third");
@@ -102,7 +102,7 @@ fn esc_cancels_the_turn_and_returns_the_queue_to_the_editor() {
     screen.wait_idle();
     screen.send("/call bash {\"command\": \"sleep 1000\"}");
     screen.wait_for("working · ");
-    screen.send("and then this");
+    screen.keys("and then this\t");
     screen.wait_for("… and then this");
     screen.keys(ESC);
     screen.wait_for("– cancelled");

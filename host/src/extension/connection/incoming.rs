@@ -25,7 +25,7 @@ const UNKNOWN_TYPES_NAMED: usize = 64;
 enum Shown {
     /// The line, quoted.
     Quoted(String),
-    /// Nothing: another line of the log explains it.
+    /// Nothing: another log line explains it.
     Explained,
 }
 
@@ -61,7 +61,7 @@ impl Connection {
                 let is_json = refusal.kind != RefusalKind::NotJson;
                 let begins_object = line.trim_ascii_start().starts_with(b"{");
                 if is_json && begins_object {
-                    // A whole object, so an earlier line did not begin one.
+                    // This line is a whole object, so it does not continue an earlier line.
                     state.spread = SpreadJson::default();
                     return self.refused(refusal, None, state);
                 }
@@ -74,7 +74,8 @@ impl Connection {
                     // The log explains the object as a whole.
                     return self.refused(refusal, Some(Shown::Explained), state);
                 }
-                // Text that looks like part of a frame may contain what a guard would remove.
+                // Do not quote text that looks like part of a frame: it may contain something that
+                // a guard would remove.
                 state.broken_frame |= begins_object || line.trim_ascii_start().starts_with(b"[");
                 let text = (!is_json && !state.broken_frame)
                     .then(|| validate::hints::<FromExtension>(line));

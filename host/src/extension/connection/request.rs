@@ -74,7 +74,7 @@ impl Connection {
         request.ticket.outcome().await
     }
 
-    /// Calls the tool at the end of `chain`. Each progress line goes to `progress` and restarts
+    /// Calls the tool at the end of `chain`. Passes each progress line to `progress` and restarts
     /// `deadline`, up to the total in the limits. Without a deadline, the call may take forever.
     /// Dropping the future cancels the call, and notifies the extension if it supports that.
     pub async fn tool(

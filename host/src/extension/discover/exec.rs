@@ -27,7 +27,7 @@ pub enum ExecError {
     /// It is a directory.
     #[error("`{}` is a directory, not a program", escape::path(.0))]
     Directory(PathBuf),
-    /// It is neither a file nor a directory, such as a device, a FIFO or a socket.
+    /// It is a device, a FIFO, a socket or another special file.
     #[error("`{}` is not a regular file", escape::path(.0))]
     NotAFile(PathBuf),
     /// The file has no executable bit.
@@ -58,7 +58,7 @@ pub enum ExecError {
 
 /// Resolves the `exec` of a manifest in `manifest_dir` to a program.
 ///
-/// An absolute path is used as it is. A path with a separator is relative to the manifest's
+/// An absolute path is used unchanged. A path with a separator is relative to the manifest's
 /// directory. A bare name is looked up in each entry of `PATH`, then in the manifest's directory.
 /// Empty and relative entries of `PATH` are skipped: they would refer to the directory that zot was
 /// started in, and could run a program from an untrusted repository. Files on `PATH` that are not
@@ -109,7 +109,7 @@ fn program(path: &Path) -> Result<bool, ExecError> {
     }
 }
 
-/// Returns the command that builds a missing program of the extension's own.
+/// Returns the command that probably builds the extension's missing program.
 fn build_command(manifest_dir: &Path, exec: &str) -> Option<String> {
     let file = exec.strip_prefix("./").unwrap_or(exec);
     let has = |name: &str| manifest_dir.join(name).is_file();

@@ -11,7 +11,7 @@ use super::{DigestBudget, DigestError, Place, digest_within};
 pub enum TrustProject {
     /// All of them (`--trust-project`).
     All,
-    /// Those that the user trusts, keyed by canonical path, as in
+    /// Only the ones that the user trusts. Contains the user's answers by canonical path, as in
     /// [`zot_protocol::Config::trusted`].
     Remembered(BTreeMap<String, Trust>),
 }

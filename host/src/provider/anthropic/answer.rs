@@ -122,7 +122,7 @@ struct Piece {
     stop_reason: Option<String>,
 }
 
-/// Token counts. A missing count is unchanged.
+/// Token counts. A missing count keeps its previous value.
 #[derive(Deserialize)]
 struct Usage {
     #[serde(rename = "input_tokens")]
@@ -194,15 +194,15 @@ impl Answer {
                 ));
             }
             "thinking" => {
-                if !block.thinking.is_empty() {
-                    deltas.push_back(Delta::Thinking(block.thinking));
-                }
+                // Even if it is empty: some models withhold the text of their reasoning.
+                deltas.push_back(Delta::Thinking(block.thinking));
                 let signature = String::new();
                 self.open.push((index, Open::Thinking { signature }));
             }
             "redacted_thinking" => {
                 let signature = Signature::Redacted(&block.data).write(&self.model);
-                deltas.push_back(Delta::ThinkingSignature(signature));
+                deltas.push_back(Delta::Thinking(String::new()));
+                deltas.push_back(Delta::ThinkingEnd(Some(signature)));
             }
             "text" if !block.text.is_empty() => deltas.push_back(Delta::Text(block.text)),
             _ => {}
@@ -261,11 +261,11 @@ impl Answer {
                 }
                 deltas.push_back(Delta::ToolEnd { id });
             }
-            Open::Thinking { signature } if !signature.is_empty() => {
-                let signature = Signature::Open(&signature).write(&self.model);
-                deltas.push_back(Delta::ThinkingSignature(signature));
+            Open::Thinking { signature } => {
+                let is_signed = !signature.is_empty();
+                let signature = is_signed.then(|| Signature::Open(&signature).write(&self.model));
+                deltas.push_back(Delta::ThinkingEnd(signature));
             }
-            Open::Thinking { .. } => {}
         }
     }
 }
@@ -304,10 +304,13 @@ impl Decode for Answer {
                     r#type: String::new(),
                     message: "unknown error".to_owned(),
                 });
-                let can_retry = matches!(&*failure.r#type, "overloaded_error" | "rate_limit_error");
+                let is_transient = matches!(
+                    &*failure.r#type,
+                    "overloaded_error" | "rate_limit_error" | "api_error" | "timeout_error"
+                );
                 return Err(DecodeError::Failed {
                     message: failure.message,
-                    can_retry,
+                    is_transient,
                 });
             }
             EventType::Other => {}

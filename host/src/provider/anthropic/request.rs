@@ -1,55 +1,122 @@
 //! Writes requests for the Messages API.
 
+use std::sync::Arc;
+
+use bytes::Bytes;
 use serde_json::{Value, json};
 use zot_protocol::{Content, Reasoning, ToolId};
 
 use crate::{
     message::{Block, Message, Role},
-    provider::{Model, Request, ToolSpec, catalogue::Thinks},
+    provider::{
+        Model, Request, ToolSpec,
+        catalogue::Thinks,
+        encoded::{Encoded, elements, push_object_up_to_list, separate},
+    },
 };
 
 use super::answer::Signature;
 
-pub(super) fn body(request: &Request, model: &Model) -> Value {
-    let max_tokens = request
-        .max_output
-        .map_or(model.max_output, |most| model.max_output.min(most.into()));
-    let mut body = json!({
+/// Marks the end of a prefix that the provider may cache.
+const CACHE_MARK: &[u8] = br#","cache_control":{"type":"ephemeral"}}"#;
+
+/// The parameters that depend on what the server accepts.
+pub(super) struct Form {
+    pub(super) max_tokens: u64,
+    /// Whether to send the JSON Schema of the answer.
+    pub(super) output_schema: bool,
+}
+
+pub(super) fn body(
+    request: &Request,
+    model: &Model,
+    form: &Form,
+    encoded: &mut Encoded<Vec<u8>>,
+) -> Bytes {
+    let mut head = json!({
         "model": request.model,
-        "max_tokens": max_tokens,
+        "max_tokens": form.max_tokens,
         "stream": true,
     });
     if !request.tools.is_empty() {
         let mut tools: Vec<Value> = request.tools.iter().map(tool).collect();
         mark(tools.last_mut());
-        body["tools"] = tools.into();
+        head["tools"] = tools.into();
+        if !request.may_call {
+            head["tool_choice"] = json!({"type": "none"});
+        }
     }
     if !request.system.trim().is_empty() {
-        let mut system = json!({"type": "text", "text": request.system});
+        let mut system = json!({"type": "text", "text": &*request.system});
         mark(Some(&mut system));
-        body["system"] = json!([system]);
+        head["system"] = json!([system]);
     }
-    let mut messages = messages(&request.messages, &request.model);
+    think(&mut head, request, model, form.max_tokens);
+    if let Some(schema) = request
+        .output_schema
+        .as_deref()
+        .filter(|_| form.output_schema)
+    {
+        head["output_config"]["format"] = json!({"type": "json_schema", "schema": schema});
+    }
+    let buffer = encoded.buffer();
+    let mut body = buffer.take();
+    let messages = encoded.update(&request.model, &request.messages, |message| {
+        blocks(message, &request.model)
+    });
+    let turns = turns(messages);
     // Mark the last two user messages. The next turn reads the cache up to the last one. The
     // previous turn wrote the cache at the one before it, which must be marked again in case this
     // turn added more blocks than the provider looks back.
-    let users = messages
-        .iter_mut()
-        .rev()
-        .filter(|message| message["role"] == "user");
-    for message in users.take(2) {
-        mark(
-            message["content"]
-                .as_array_mut()
-                .and_then(|blocks| blocks.last_mut()),
-        );
+    let users = turns.iter().enumerate().rev();
+    let users = users.filter(|(_, turn)| !turn.is_assistant);
+    let first_marked = users.take(2).last().map_or(0, |(at, _)| at);
+    push_object_up_to_list(&mut body, &head, "messages");
+    for (at, turn) in turns.iter().enumerate() {
+        separate(&mut body);
+        let role = if turn.is_assistant {
+            "assistant"
+        } else {
+            "user"
+        };
+        body.extend_from_slice(format!(r#"{{"role":"{role}","content":["#).as_bytes());
+        for blocks in &turn.blocks {
+            separate(&mut body);
+            body.extend_from_slice(blocks);
+        }
+        if at >= first_marked && !turn.is_assistant {
+            // The list ends with the brace of its last block.
+            body.pop();
+            body.extend_from_slice(CACHE_MARK);
+        }
+        body.extend_from_slice(b"]}");
     }
-    body["messages"] = messages.into();
-    think(&mut body, request, model, max_tokens);
-    body
+    body.extend_from_slice(b"]}");
+    buffer.body(body)
 }
 
-/// Marks the end of a prefix that the provider may cache.
+/// Consecutive messages that the API expects as one, such as tool results and the following user
+/// text.
+struct Turn<'e> {
+    is_assistant: bool,
+    blocks: Vec<&'e [u8]>,
+}
+
+fn turns(messages: &[(Arc<Message>, Vec<u8>)]) -> Vec<Turn<'_>> {
+    let mut turns: Vec<Turn> = Vec::with_capacity(messages.len());
+    for (message, blocks) in messages.iter().filter(|(_, blocks)| !blocks.is_empty()) {
+        let is_assistant = message.role == Role::Assistant;
+        match turns.last_mut() {
+            Some(last) if last.is_assistant == is_assistant => last.blocks.push(blocks),
+            _ => turns.push(Turn {
+                is_assistant,
+                blocks: vec![blocks],
+            }),
+        }
+    }
+    turns
+}
+
 fn mark(block: Option<&mut Value>) {
     if let Some(block) = block {
         block["cache_control"] = json!({"type": "ephemeral"});
@@ -86,7 +153,7 @@ fn think(body: &mut Value, request: &Request, model: &Model, max_tokens: u64) {
             }
             (json!({"type": "enabled", "budget_tokens": budget}), None)
         }
-        Thinks::Adaptive if wants => (adaptive, effort),
+        Thinks::Adaptive | Thinks::Effort if wants => (adaptive, effort),
         Thinks::AdaptiveByDefault if level == Some(Reasoning::Off) => {
             (json!({"type": "disabled"}), None)
         }
@@ -115,37 +182,14 @@ fn follows_unsigned_calls(request: &Request) -> bool {
         })
 }
 
-fn messages(transcript: &[Message], model: &str) -> Vec<Value> {
-    let mut messages: Vec<Value> = Vec::new();
-    for message in transcript {
-        let role = match message.role {
-            Role::Assistant => "assistant",
-            Role::User | Role::Tool => "user",
-        };
-        let blocks: Vec<Value> = message
-            .content
-            .iter()
-            .filter_map(|block| self::block(block, model))
-            .collect();
-        if blocks.is_empty() {
-            continue;
-        }
-        // The API expects tool results and the following user text in one message.
-        match messages.last_mut() {
-            Some(last) if last["role"] == role => {
-                if let Some(content) = last["content"].as_array_mut() {
-                    content.extend(blocks);
-                }
-            }
-            _ => messages.push(json!({"role": role, "content": blocks})),
-        }
-    }
-    messages
+/// Serialises the content of a message.
+fn blocks(message: &Message, model: &str) -> Vec<u8> {
+    elements(message.content.iter().filter_map(|it| block(it, model)))
 }
 
 fn block(block: &Block, model: &str) -> Option<Value> {
     Some(match block {
-        Block::Text { text } => text_block(text)?,
+        Block::Text { text } | Block::Remark { text } => text_block(text)?,
         Block::Image { mime_type, data } => image(mime_type, data),
         Block::Thinking { .. } => signed_thinking(block, model)?,
         Block::ToolCall { id, name, args } => {

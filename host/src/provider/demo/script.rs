@@ -195,7 +195,13 @@ impl Script {
                     .map(|ms| Step::Wait(Duration::from_millis(ms))),
             );
             deltas.extend(part.thinking.iter().cloned().map(Delta::Thinking));
-            deltas.extend(part.signature.iter().cloned().map(Delta::ThinkingSignature));
+            deltas.extend(
+                part.signature
+                    .iter()
+                    .cloned()
+                    .map(Some)
+                    .map(Delta::ThinkingEnd),
+            );
             deltas.extend(part.text.iter().cloned().map(Delta::Text));
             for call in part.tool_call.iter().chain(&part.tool_calls) {
                 calls += 1;

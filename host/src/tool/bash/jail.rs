@@ -37,7 +37,7 @@ impl Shell {
         let confinement = readable.fold(confinement, Confinement::read);
         let enforced = confinement.enforced();
         // Sockets are a way out of the jail, for example through Docker or the session bus. Signals
-        // are not.
+        // are not, so they need not be confined.
         if !(enforced.files && enforced.tcp && enforced.other_sockets) {
             return Err(format!(
                 "cannot run bash in the jail on this system ({enforced})\nhint: read, write and edit still work; the user can turn off the jail with /unjail"

@@ -1,5 +1,5 @@
-//! The output of a command: its start and end for the model, and all of it in a file if it is
-//! longer.
+//! The output of a command. The model sees its start and its end; longer output is also stored in a
+//! file.
 
 use std::{
     collections::VecDeque,
@@ -20,7 +20,7 @@ pub(super) struct OutputLimits {
     pub(super) file: u64,
 }
 
-pub(super) struct Output {
+pub(in crate::tool) struct Output {
     kept: OutputLimits,
     head: Vec<u8>,
     tail: VecDeque<u8>,
@@ -30,7 +30,7 @@ pub(super) struct Output {
 
 /// The file with the whole output.
 enum Spill {
-    /// Not needed so far. The file would be created in this folder.
+    /// Not needed yet. The file would be created in this folder.
     Not(Arc<Scratch>),
     Open(Spilled),
     Failed(io::Error),
@@ -68,6 +68,27 @@ impl Output {
             total: 0,
             spill: Spill::Not(scratch),
         }
+    }
+
+    /// Creates an output that is written to a file in full, unless it exceeds a size limit. Also
+    /// returns the file's path.
+    pub(in crate::tool) fn in_file(
+        scratch: &Arc<Scratch>,
+        limit: u64,
+    ) -> io::Result<(Self, PathBuf)> {
+        let mut spilled = Spilled::begin(scratch)?;
+        spilled.referenced = true;
+        let path = spilled.path.clone();
+        let kept = OutputLimits {
+            head: 0,
+            tail: 0,
+            file: limit,
+        };
+        let output = Self {
+            spill: Spill::Open(spilled),
+            ..Self::new(Arc::clone(scratch), kept)
+        };
+        Ok((output, path))
     }
 
     /// Reports whether adding `size` bytes would write to the file.
@@ -173,7 +194,7 @@ impl Spilled {
     }
 
     fn add(&mut self, bytes: &[u8], limit: u64) -> io::Result<()> {
-        // Once something was dropped, anything after it would be in the wrong place.
+        // Once output has been dropped, later output would be in the wrong place.
         if self.full {
             return Ok(());
         }

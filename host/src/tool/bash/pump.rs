@@ -8,10 +8,10 @@ use super::{lines::Lines, output::Output};
 
 /// After the shell has exited, its output counts as complete when nothing arrives for this long.
 const IDLE: Duration = Duration::from_millis(20);
-/// How long to keep reading the output of background processes after that.
+/// The maximum time to keep draining the pipe, since background processes may still write to it.
 const DRAIN: Duration = Duration::from_millis(200);
 
-pub(super) struct Pump<P> {
+pub(in crate::tool) struct Pump<P> {
     stdout: Option<ChildStdout>,
     buffer: Vec<u8>,
     /// `None` only while a blocking write is running.
@@ -20,7 +20,7 @@ pub(super) struct Pump<P> {
 }
 
 impl<P: FnMut(String)> Pump<P> {
-    pub(super) fn new(stdout: Option<ChildStdout>, output: Output, progress: P) -> Self {
+    pub(in crate::tool) fn new(stdout: Option<ChildStdout>, output: Output, progress: P) -> Self {
         Self {
             stdout,
             buffer: vec![0; 64 << 10],
@@ -30,7 +30,7 @@ impl<P: FnMut(String)> Pump<P> {
     }
 
     /// Reads output until `over` resolves.
-    pub(super) async fn until<T>(&mut self, over: impl Future<Output = T>) -> T {
+    pub(in crate::tool) async fn until<T>(&mut self, over: impl Future<Output = T>) -> T {
         let mut over = std::pin::pin!(over);
         loop {
             // Check for the end first, so that endless output cannot delay it.
@@ -43,7 +43,7 @@ impl<P: FnMut(String)> Pump<P> {
     }
 
     /// Reads what is left in the pipe.
-    pub(super) async fn drain(&mut self) {
+    pub(in crate::tool) async fn drain(&mut self) {
         let start = Instant::now();
         while self.stdout.is_some() && start.elapsed() < DRAIN {
             match timeout(IDLE, read(&mut self.stdout, &mut self.buffer)).await {

@@ -1,17 +1,18 @@
 //! Applies edits to a file's content, all or nothing.
 
+use std::ops::Range;
+
 use memchr::memmem::Finder;
 use serde::Deserialize;
 
-use super::hint;
+use super::{super::args::boolean, hint, loose};
 
 /// A replacement.
 #[derive(Debug, Clone, Deserialize)]
-#[serde(deny_unknown_fields)]
 pub(super) struct Edit {
     pub(super) old_text: String,
     pub(super) new_text: String,
-    #[serde(default)]
+    #[serde(default, deserialize_with = "boolean")]
     pub(super) replace_all: bool,
 }
 
@@ -55,11 +56,11 @@ pub(super) fn apply(content: &[u8], edits: &[Edit]) -> Result<Vec<u8>, String> {
         }
         let old = line_ends(&edit.old_text, crlf);
         let new = line_ends(&edit.new_text, crlf);
-        let starts = find(content, &old, &new, edit.replace_all).map_err(name)?;
-        changes.extend(starts.into_iter().map(|start| Change {
+        let places = find(content, &old, &new, edit.replace_all).map_err(name)?;
+        changes.extend(places.into_iter().map(|place| Change {
             edit: index,
-            start,
-            end: start + old.len(),
+            start: place.start,
+            end: place.end,
             new: new.clone(),
         }));
     }
@@ -84,8 +85,8 @@ pub(super) fn apply(content: &[u8], edits: &[Edit]) -> Result<Vec<u8>, String> {
     Ok(result)
 }
 
-/// Finds the positions of `old`.
-fn find(content: &[u8], old: &[u8], new: &[u8], all: bool) -> Result<Vec<usize>, String> {
+/// Finds the occurrences of `old`.
+fn find(content: &[u8], old: &[u8], new: &[u8], all: bool) -> Result<Vec<Range<usize>>, String> {
     if old.is_empty() {
         return Err("`old_text` is empty; use `write` to write a whole file".to_owned());
     }
@@ -93,11 +94,12 @@ fn find(content: &[u8], old: &[u8], new: &[u8], all: bool) -> Result<Vec<usize>,
         return Err("`old_text` and `new_text` are the same".to_owned());
     }
     let finder = Finder::new(old);
+    let place = |start: usize| start..start + old.len();
     if all {
-        let starts: Vec<usize> = finder.find_iter(content).collect();
-        return match starts.len() {
-            0 => Err(not_found(content, old)),
-            _ => Ok(starts),
+        let places: Vec<_> = finder.find_iter(content).map(place).collect();
+        return match places.len() {
+            0 => find_loosely(content, old),
+            _ => Ok(places),
         };
     }
     let mut starts = Vec::new();
@@ -111,8 +113,8 @@ fn find(content: &[u8], old: &[u8], new: &[u8], all: bool) -> Result<Vec<usize>,
         }
     }
     match starts.len() {
-        0 => Err(not_found(content, old)),
-        1 => Ok(starts),
+        0 => find_loosely(content, old),
+        1 => Ok(vec![place(starts[0])]),
         count => {
             let mut lines: Vec<String> = starts
                 .iter()
@@ -132,6 +134,18 @@ fn find(content: &[u8], old: &[u8], new: &[u8], all: bool) -> Result<Vec<usize>,
                 lines.join(", ")
             ))
         }
+    }
+}
+
+/// Finds the only place that nearly matches `old`.
+fn find_loosely(content: &[u8], old: &[u8]) -> Result<Vec<Range<usize>>, String> {
+    let found = match (std::str::from_utf8(content), std::str::from_utf8(old)) {
+        (Ok(content), Ok(old)) => loose::find(content, old),
+        _ => None,
+    };
+    match found {
+        Some(place) => Ok(vec![place]),
+        None => Err(not_found(content, old)),
     }
 }
 

@@ -7,7 +7,7 @@ use std::{
 
 use rustix::fs::{Dir, FileType};
 
-use super::super::args::{completed, count, grouped};
+use super::super::args::{completed, count, grouped, visible};
 use crate::ToolOutcome;
 
 /// The maximum number of names to show.
@@ -36,8 +36,7 @@ pub(super) fn list(folder: OwnedFd) -> io::Result<ToolOutcome> {
             _ => "",
         };
         // A newline in a name would look like two names.
-        let shown = std::ffi::OsStr::from_bytes(name).to_string_lossy();
-        let shown: String = shown.chars().map(visible).collect();
+        let shown = visible(&std::ffi::OsStr::from_bytes(name).to_string_lossy());
         names.push(format!("{shown}{mark}"));
     }
     names.sort_unstable();
@@ -59,12 +58,4 @@ pub(super) fn list(folder: OwnedFd) -> io::Result<ToolOutcome> {
         ));
     }
     Ok(completed(text))
-}
-
-fn visible(character: char) -> char {
-    if character.is_control() {
-        char::REPLACEMENT_CHARACTER
-    } else {
-        character
-    }
 }

@@ -105,7 +105,7 @@ impl Skills {
     }
 }
 
-/// Returns the folders in a folder, and symlinks that may lead to one.
+/// Returns the names of the folders in a folder, and of symlinks, which may point to a folder.
 fn names(root: Option<&Path>, folder: &Path) -> io::Result<Vec<OsString>> {
     let mut entries = untrusted::list(root, folder, ENTRIES)?;
     // Skip regular files, such as a README, and hidden entries without a warning.

@@ -11,7 +11,7 @@ pub(super) fn parse(text: &str) -> Result<(BTreeMap<String, String>, &str), &'st
     let text = text.trim_start_matches('\u{feff}');
     let mut rest = text;
     if next_line(&mut rest).map(str::trim_end) != Some("---") {
-        return Err("missing `---` in the first line");
+        return Err("missing `---` on the first line");
     }
     let mut lines = Vec::new();
     loop {
@@ -175,8 +175,8 @@ mod tests {
     #[test]
     fn errors_name_the_problem() {
         for (text, why) in [
-            ("", "missing `---` in the first line"),
-            ("# Skill", "missing `---` in the first line"),
+            ("", "missing `---` on the first line"),
+            ("# Skill", "missing `---` on the first line"),
             ("---\nname: x\n", "missing `---` after"),
             ("---\nname\n---\n", "expected `key: value`"),
             ("---\nd: \"x\n---\n", "unterminated"),

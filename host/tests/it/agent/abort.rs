@@ -1,6 +1,6 @@
 //! Aborting a prompt at any point leaves a valid transcript and exactly one `done` event.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use zot_host::{
     Prompt,
@@ -12,7 +12,7 @@ use super::fixture::{AgentFixture, scripted};
 use crate::support::processes_in;
 
 /// Reports whether every tool call is followed directly by its result.
-fn is_valid(messages: &[Message]) -> bool {
+fn is_valid(messages: &[Arc<Message>]) -> bool {
     let mut open: Vec<&str> = Vec::new();
     for message in messages {
         if message.role != Role::Tool && !open.is_empty() {

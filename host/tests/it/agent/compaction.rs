@@ -15,7 +15,10 @@ fn small_context(fixture: &AgentFixture, script: &str) -> RuntimeConfig {
     std::fs::create_dir_all(&home).unwrap();
     let models = r#"{"models": [{"provider": "demo", "id": "demo", "context_window": 1000}]}"#;
     std::fs::write(home.join("models.json"), models).unwrap();
-    let (catalogue, faults) = Catalogue::load(&zot_host::home::Home::at(&home));
+    let (catalogue, faults) = Catalogue::load(
+        &zot_host::home::Home::at(&home),
+        &zot_protocol::Config::default(),
+    );
     assert_eq!(faults, [""; 0]);
     let mut config = fixture.config(Demo::new());
     let model = catalogue.model("demo", "demo");

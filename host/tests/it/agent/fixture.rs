@@ -43,6 +43,14 @@ impl AgentFixture {
         self
     }
 
+    /// Adds an extension with this manifest.
+    pub(crate) fn add(&mut self, name: &str, manifest: &serde_json::Value) {
+        let dir = self.folder.path().join(name);
+        fs::create_dir(&dir).unwrap();
+        fs::write(dir.join("extension.json"), manifest.to_string()).unwrap();
+        self.explicit.push(dir);
+    }
+
     pub(crate) fn config(&self, provider: impl Provider + 'static) -> RuntimeConfig {
         let model = Catalogue::built_in().model("demo", "demo");
         let provider = Box::new(provider);
@@ -52,6 +60,11 @@ impl AgentFixture {
         let mut config = RuntimeConfig::new(home, project, Resolved { provider, model });
         config.explicit.clone_from(&self.explicit);
         config
+    }
+
+    /// Removes the extensions, for agents that are started later.
+    pub(crate) fn remove_extensions(&mut self) {
+        self.explicit.clear();
     }
 
     pub(crate) fn start(&self, provider: impl Provider + 'static) -> Runtime {

@@ -1,6 +1,6 @@
 //! Broken images from an extension never reach a provider.
 
-use std::fs;
+use std::{fs, sync::Arc};
 
 use serde_json::{Value, json};
 use zot_host::message::{Block, Message};
@@ -12,7 +12,7 @@ const PNG: &str =
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR42mNgAAAAAgAB5Sfe/AAAAABJRU5ErkJggg==";
 
 /// An extension that answers each tool call with the image in its arguments. With `intercept`, it
-/// replaces the result of every other tool with an image that is no image.
+/// replaces the result of every other tool with an invalid image.
 const SCRIPT: &str = r#"
 import json, sys
 
@@ -45,7 +45,7 @@ fn painter(fixture: &AgentFixture, args: &[&str]) -> std::path::PathBuf {
 }
 
 /// Returns the media types of the images in the transcript, which is what a provider receives.
-fn images(messages: &[Message]) -> Vec<String> {
+fn images(messages: &[Arc<Message>]) -> Vec<String> {
     let blocks = messages.iter().flat_map(|message| &message.content);
     let contents = blocks.filter_map(|block| match block {
         Block::ToolResult { content, .. } => Some(content),

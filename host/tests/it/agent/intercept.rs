@@ -181,7 +181,7 @@ async fn the_system_prompt_is_intercepted_once_and_again_after_a_reload() {
         .lock()
         .unwrap()
         .iter()
-        .map(|it| it.system.clone())
+        .map(|it| it.system.to_string())
         .collect();
     assert!(
         systems.iter().all(|system| system.ends_with("123")),

@@ -50,7 +50,7 @@ async fn an_extension_with_a_full_queue_is_disconnected_immediately() {
     for step in 0..20_000 {
         test.fixture.host.send_event(&TurnStart::new(step).into());
     }
-    test.wait_for_error("deaf", "was disconnected: it does not read its input")
+    test.wait_for_error("deaf", "was disconnected: it is not reading its input")
         .await;
     assert!(resident_kib() - before < 8 << 10, "the queue is bounded");
     test.finish().await;

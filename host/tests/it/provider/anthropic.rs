@@ -136,8 +136,9 @@ async fn thinking_and_tool_calls_are_decoded_in_any_chunks() {
         deltas[1..deltas.len() - 2],
         [
             Delta::Thinking("Let me see.".into()),
-            Delta::ThinkingSignature(format!("{MODEL} thinking EqQB")),
-            Delta::ThinkingSignature(format!("{MODEL} redacted Emw=")),
+            Delta::ThinkingEnd(Some(format!("{MODEL} thinking EqQB"))),
+            Delta::Thinking(String::new()),
+            Delta::ThinkingEnd(Some(format!("{MODEL} redacted Emw="))),
             Delta::ToolStart {
                 id: one(),
                 name: "read".into()
@@ -296,7 +297,13 @@ async fn reasoning_is_requested_in_the_form_each_model_supports() {
             adaptive.clone(),
             json!("high"),
         ),
-        ("claude-of-tomorrow", Some(High), Value::Null, Value::Null),
+        // An unknown model gets the newest model's form.
+        (
+            "claude-of-tomorrow",
+            Some(High),
+            adaptive.clone(),
+            json!("high"),
+        ),
     ] {
         let mut request = request_to(model, vec![user("hi")]);
         request.reasoning = reasoning;

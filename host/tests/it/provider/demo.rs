@@ -106,7 +106,7 @@ async fn a_script_plays_turn_by_turn_and_fails_when_it_ends() {
         deltas[..4],
         [
             Delta::Thinking("Hm.".into()),
-            Delta::ThinkingSignature("seal".into()),
+            Delta::ThinkingEnd(Some("seal".into())),
             Delta::Text("Let me look.".into()),
             Delta::ToolStart {
                 id: "c1".into(),

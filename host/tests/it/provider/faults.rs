@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use futures_util::StreamExt;
 use serde_json::{Value, json};
-use zot_host::provider::{Anthropic, Delta, OpenAi, Provider, ProviderError};
+use zot_host::provider::{Anthropic, Delta, Provider, ProviderError};
 use zot_protocol::StopReason;
 
 use super::{
@@ -56,52 +56,41 @@ async fn a_rejected_key_fails_with_a_hint_and_without_retry() {
 }
 
 #[tokio::test]
-async fn transient_errors_are_retried_silently() {
-    for status in [429, 502, 503, 504, 529] {
-        let error = Reply::error(status, &overloaded());
-        let replies = |body: &str| vec![error.clone(), error.clone(), Reply::events(body)];
-        for (provider, server, _) in both(replies) {
-            let deltas = joined(whole(provider.stream(hi())).await);
-            assert!(
-                deltas.contains(&Delta::Text("Half a wörd".into())),
-                "{status} {deltas:?}"
+async fn only_errors_that_may_pass_are_transient() {
+    let body = json!({"error": {"type": "api_error", "message": "oops"}});
+    for (status, is_transient) in [
+        (400, false),
+        (403, false),
+        (404, false),
+        (408, true),
+        (409, true),
+        (429, true),
+        (500, true),
+        (502, true),
+        (503, true),
+        (504, true),
+        (529, true),
+    ] {
+        for (provider, server, _) in both(|_| vec![Reply::error(status, &body)]) {
+            let (deltas, error) = broken(provider.stream(hi())).await;
+            assert_eq!(deltas, []);
+            assert_eq!(
+                error.to_string(),
+                format!("{} returned HTTP {status}: oops", provider.name())
             );
-            assert_eq!(server.got().len(), 3);
+            assert_eq!(error.is_transient(), is_transient, "{status}");
+            assert_eq!(server.got().len(), 1, "the agent retries, not the provider");
         }
     }
 }
 
 #[tokio::test]
-async fn a_persistent_error_is_reported_after_two_retries() {
-    for (provider, server, _) in both(|_| vec![Reply::error(529, &overloaded())]) {
-        let (deltas, error) = broken(provider.stream(hi())).await;
-        assert_eq!(deltas, []);
-        assert_eq!(
-            error.to_string(),
-            format!("{} returned HTTP 529: Overloaded", provider.name())
-        );
-        assert_eq!(server.got().len(), 3);
-    }
-}
-
-#[tokio::test]
-async fn retry_after_is_respected() {
-    let later = Reply::error(429, &json!({})).header("retry-after", "0.6");
-    for (provider, server, _) in both(|body| vec![later.clone(), Reply::events(body)]) {
-        let start = Instant::now();
-        whole(provider.stream(hi())).await;
-        assert!(
-            start.elapsed() >= Duration::from_millis(600),
-            "{:?}",
-            start.elapsed()
-        );
-        assert_eq!(server.got().len(), 2);
-    }
-    // A very long delay is reported, and the request is not retried.
-    let much_later =
-        Reply::error(429, &json!({"error": "slow down"})).header("retry-after", "3600");
-    for (provider, server, _) in both(|_| vec![much_later.clone()]) {
+async fn retry_after_is_part_of_the_error() {
+    let slow_down = json!({"error": "slow down"});
+    let much_later = Reply::error(429, &slow_down).header("retry-after", "3600");
+    for (provider, _server, _) in both(|_| vec![much_later.clone()]) {
         let (_, error) = broken(provider.stream(hi())).await;
+        assert_eq!(error.retry_after(), Some(Duration::from_secs(3600)));
         assert_eq!(
             error.to_string(),
             format!(
@@ -109,29 +98,16 @@ async fn retry_after_is_respected() {
                 provider.name()
             )
         );
-        assert_eq!(server.got().len(), 1);
     }
 }
 
 #[tokio::test]
-async fn an_exhausted_quota_is_not_retried() {
+async fn an_exhausted_quota_is_not_transient() {
     let body = json!({"error": {"message": "You exceeded your current quota", "type": "insufficient_quota", "code": "insufficient_quota"}});
-    for (provider, server, _) in both(|_| vec![Reply::error(429, &body)]) {
+    for (provider, _server, _) in both(|_| vec![Reply::error(429, &body)]) {
         let (_, error) = broken(provider.stream(hi())).await;
         assert!(error.to_string().contains("your current quota"), "{error}");
-        assert_eq!(server.got().len(), 1);
-    }
-}
-
-#[tokio::test]
-async fn status_500_is_not_retried() {
-    for (provider, server, _) in both(|_| vec![Reply::error(500, &json!({"message": "oops"}))]) {
-        let (_, error) = broken(provider.stream(hi())).await;
-        assert_eq!(
-            error.to_string(),
-            format!("{} returned HTTP 500: oops", provider.name())
-        );
-        assert_eq!(server.got().len(), 1);
+        assert!(!error.is_transient());
     }
 }
 
@@ -154,8 +130,8 @@ async fn an_answer_that_ends_early_is_reported_as_cut_off() {
             let bytes = body.into_bytes();
             let server = Server::new(move |n| Reply::events(&bytes[..n]).end(end));
             let provider: Box<dyn Provider> = match name {
-                "anthropic" => Box::new(anthropic_without_retry(&server.url)),
-                _ => Box::new(openai_without_retry(&server.url)),
+                "anthropic" => Box::new(anthropic(&server.url)),
+                _ => Box::new(openai(&server.url)),
             };
             for n in 0..complete {
                 let (deltas, error) = broken(provider.stream(hi())).await;
@@ -173,18 +149,6 @@ async fn an_answer_that_ends_early_is_reported_as_cut_off() {
     }
 }
 
-fn anthropic_without_retry(url: &str) -> Anthropic {
-    let mut endpoint = endpoint(url);
-    endpoint.retry.times = 0;
-    Anthropic::new(endpoint, catalogue())
-}
-
-fn openai_without_retry(url: &str) -> OpenAi {
-    let mut endpoint = endpoint(&format!("{url}/v1"));
-    endpoint.retry.times = 0;
-    OpenAi::new("openai", endpoint, catalogue())
-}
-
 #[tokio::test]
 async fn a_tool_call_that_is_cut_off_never_ends() {
     let call = json!({"index": 0, "id": "a", "function": {"name": "read", "arguments": "{\"pa"}});
@@ -198,39 +162,31 @@ async fn a_tool_call_that_is_cut_off_never_ends() {
             .any(|delta| matches!(delta, Delta::ToolEnd { .. }))
     );
     assert!(matches!(error, ProviderError::CutOff { .. }));
-    assert_eq!(server.got().len(), 1, "no retry after the first delta");
 }
 
 #[tokio::test]
-async fn a_reset_connection_is_retried_only_before_the_first_delta() {
+async fn a_reset_connection_is_transient_and_keeps_what_arrived() {
     for end in [End::Reset, End::Close] {
-        for (provider, server, _) in both(|body| vec![Reply::nothing(end), Reply::events(body)]) {
-            whole(provider.stream(hi())).await;
-            assert_eq!(server.got().len(), 2, "{end:?}");
+        for (provider, _server, _) in both(|_| vec![Reply::nothing(end)]) {
+            let (deltas, error) = broken(provider.stream(hi())).await;
+            assert_eq!(deltas, []);
+            assert!(error.is_transient(), "{end:?}: {error}");
         }
     }
     let half = |body: &str| vec![Reply::events(&body[..body.find("wö").unwrap()]).end(End::Reset)];
-    for (provider, server, _) in both(half) {
+    for (provider, _server, _) in both(half) {
         let (deltas, error) = broken(provider.stream(hi())).await;
         assert!(
             deltas.contains(&Delta::Text("Half a ".into())),
             "{deltas:?}"
         );
         assert!(matches!(error, ProviderError::CutOff { .. }), "{error}");
-        assert_eq!(server.got().len(), 1);
+        assert!(error.is_transient());
     }
 }
 
 #[tokio::test]
 async fn an_error_event_in_the_stream_is_reported() {
-    let start = json!({"type": "message_start", "message": {"usage": {"input_tokens": 1, "output_tokens": 1}}});
-    let body = events(&[start, overloaded()]);
-    // An overload before the first content is retried.
-    let ok = super::anthropic::text_answer(&["ok"]);
-    let server = Server::with(vec![Reply::events(body), Reply::events(ok)]);
-    whole(anthropic(&server.url).stream(hi())).await;
-    assert_eq!(server.got().len(), 2);
-
     let half = super::anthropic::text_answer(&["Half"]);
     let half = &half[..half.find("event: content_block_stop").unwrap()];
     let body = half.to_owned() + &events(&[overloaded()]);
@@ -238,11 +194,13 @@ async fn an_error_event_in_the_stream_is_reported() {
     let (deltas, error) = broken(anthropic(&server.url).stream(hi())).await;
     assert!(deltas.contains(&Delta::Text("Half".into())));
     assert_eq!(error.to_string(), "anthropic: Overloaded");
+    assert!(error.is_transient());
 
     let body = "data: {\"error\": {\"message\": \"The server had an error\", \"type\": \"server_error\"}}\n\n";
     let server = Server::with(vec![Reply::events(body)]);
     let (_, error) = broken(openai(&server.url).stream(hi())).await;
     assert_eq!(error.to_string(), "openai: The server had an error");
+    assert!(error.is_transient());
 }
 
 #[tokio::test]
@@ -274,10 +232,10 @@ async fn a_malformed_event_stream_is_reported() {
         ),
         (Reply::events("data: []\n\n"), "invalid JSON in an event"),
         (Reply::events(b"data: \xff\n\n".to_vec()), "not valid UTF-8"),
-        (html, "text/html, not an event stream"),
+        (html, "expected an event stream, got text/html"),
         (
             Reply::error(200, &json!({"id": 1})),
-            "application/json, not an event stream",
+            "expected an event stream, got application/json",
         ),
     ] {
         for (provider, server, _) in both(|_| vec![body.clone()]) {
@@ -384,7 +342,7 @@ async fn an_idle_connection_times_out() {
         let server = Server::with(vec![reply]);
         let mut endpoint = endpoint(&server.url);
         endpoint.idle = Duration::from_secs(1);
-        let provider = Anthropic::new(endpoint, catalogue());
+        let provider = Anthropic::new("anthropic", endpoint, catalogue());
         let (_, error) = broken(provider.stream(hi())).await;
         assert_eq!(
             error.to_string(),

@@ -210,6 +210,7 @@ async fn missing_optional_fields_are_tolerated() {
         deltas,
         [
             Delta::Thinking("Hm, well".into()),
+            Delta::ThinkingEnd(Some(format!("{MODEL} reasoning"))),
             Delta::Text("yes".into()),
             stop(StopReason::EndTurn)
         ]
@@ -331,24 +332,69 @@ async fn reasoning_effort_is_sent_only_to_models_that_support_it() {
         ("gpt-5.2", Some(Off), json!("none")),
         ("gpt-5", Some(Off), json!("minimal")),
         ("o3", Some(Off), json!("low")),
-        // This model supports tools only without reasoning.
-        ("gpt-6-sol", Some(High), json!("none")),
+        ("gpt-6-sol", Some(High), json!("high")),
         ("gpt-4o", Some(High), Value::Null),
-        ("anything", Some(High), Value::Null),
+        // The server knows whether an unknown model can reason.
+        ("anything", Some(High), json!("high")),
+        ("anything", None, Value::Null),
     ] {
         let mut request = request_to(model, vec![user("hi")]);
         request.reasoning = reasoning;
-        request.max_output = Some(9);
         let got = received_request(openai, &text_answer(&["ok"]), request).await;
         assert_eq!(
             got.json()["reasoning_effort"],
             effort,
             "{model} {reasoning:?}"
         );
-        assert_eq!(
-            got.json()["max_tokens"],
-            9,
-            "compatible servers expect `max_tokens`"
-        );
     }
+}
+
+#[tokio::test]
+async fn the_output_limit_has_the_name_that_the_server_accepts() {
+    let wrong_name = |name: &str| {
+        let message = format!("Unsupported parameter: '{name}' is not supported with this model.");
+        Reply::error(
+            400,
+            &json!({"error": {"message": message, "param": name, "code": "unsupported_parameter"}}),
+        )
+    };
+    for (model, first, second) in [
+        ("gpt-4o", "max_tokens", "max_completion_tokens"),
+        ("gpt-5.2", "max_completion_tokens", "max_tokens"),
+    ] {
+        let answer = Reply::events(text_answer(&["ok"]));
+        let server = Server::with(vec![wrong_name(first), answer]);
+        let provider = openai(&server.url);
+        let mut request = request_to(model, vec![user("hi")]);
+        request.max_output = Some(9);
+        for _ in 0..2 {
+            whole(provider.stream(request.clone())).await;
+        }
+        let got = server.got();
+        let names = |n: usize| {
+            let body = got[n].json();
+            [first, second].map(|name| body[name].as_u64())
+        };
+        assert_eq!(names(0), [Some(9), None], "{model}");
+        assert_eq!(names(1), [None, Some(9)], "{model}");
+        assert_eq!(
+            names(2),
+            [None, Some(9)],
+            "the server's answer is remembered"
+        );
+        assert_eq!(got.len(), 3);
+    }
+}
+
+#[tokio::test]
+async fn a_remark_from_zot_reaches_the_model_with_the_users_message() {
+    let remark = Block::Remark {
+        text: "Today is Friday.".into(),
+    };
+    let request = request_to(MODEL, vec![message(Role::User, vec![remark, text("hi")])]);
+    let got = received_request(openai, &text_answer(&["ok"]), request).await;
+    assert_eq!(
+        got.json()["messages"][1],
+        json!({"role": "user", "content": "Today is Friday.\n\nhi"})
+    );
 }

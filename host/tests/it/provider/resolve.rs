@@ -8,6 +8,8 @@ use zot_host::{
     provider::{ApiKey, Catalogue, ResolveError, Resolved, Wanted, resolve},
 };
 
+use zot_protocol::Config;
+
 use super::{CANARY, catalogue};
 
 fn wanted(flags: &Value) -> Wanted {
@@ -46,6 +48,16 @@ fn error(flags: &Value, keys: &[&str]) -> String {
 }
 
 #[test]
+fn the_only_key_selects_the_provider() {
+    let resolved = with(&json!({}), &json!({}), &["groq"]).ok().unwrap();
+    assert_eq!(resolved.provider.name(), "groq");
+    let resolved = with(&json!({}), &json!({}), &["groq", "openai"])
+        .ok()
+        .unwrap();
+    assert_eq!(resolved.provider.name(), "openai");
+}
+
+#[test]
 fn flags_override_the_configuration_which_overrides_available_keys() {
     let both = ["anthropic", "openai"];
     for (flags, config, keys, provider, model) in [
@@ -56,13 +68,13 @@ fn flags_override_the_configuration_which_overrides_available_keys() {
             "anthropic",
             "claude-sonnet-5-5",
         ),
-        (json!({}), json!({}), &["openai"], "openai", "gpt-5.2"),
+        (json!({}), json!({}), &["openai"], "openai", "gpt-6.1-sol"),
         (
             json!({}),
             json!({"provider": "openai"}),
             &both,
             "openai",
-            "gpt-5.2",
+            "gpt-6.1-sol",
         ),
         (
             json!({}),
@@ -126,7 +138,7 @@ fn flags_override_the_configuration_which_overrides_available_keys() {
             json!({}),
             &[],
             "openai",
-            "gpt-5.2",
+            "gpt-6.1-sol",
         ),
         (
             json!({"provider": "demo"}),
@@ -165,9 +177,12 @@ fn missing_settings_are_reported_with_a_hint() {
         error(&json!({"provider": "ollama"}), &[]),
         "no model for ollama\nhint: pass --model NAME; `ollama list` lists the installed models"
     );
-    assert!(error(&json!({"provider": "gemini"}), &[]).starts_with(
-        "unknown provider `gemini`\nhint: use one of anthropic, openai, ollama, demo"
-    ));
+    let unknown = error(&json!({"provider": "gemni"}), &[]);
+    assert!(
+        unknown
+            .starts_with("unknown provider `gemni`\nhint: use one of anthropic, openai, ollama,"),
+        "{unknown}"
+    );
     assert!(
         error(&json!({"base_url": "http://localhost:1"}), &[]).starts_with("no model for openai")
     );
@@ -190,18 +205,21 @@ fn is_no_key_is_true_only_for_a_missing_key() {
     let is_no_key = |flags| with(&flags, &json!({}), &[]).err().unwrap().is_no_key();
     assert!(is_no_key(json!({})));
     assert!(is_no_key(json!({"provider": "anthropic"})));
-    assert!(!is_no_key(json!({"provider": "gemini"})));
+    assert!(!is_no_key(json!({"provider": "gemni"})));
 }
 
 #[test]
 fn models_json_is_loaded_and_its_errors_are_reported() {
     let folder = tempfile::tempdir().unwrap();
     let home = Home::at(folder.path());
-    assert_eq!(Catalogue::load(&home).1, Vec::<String>::new());
+    assert_eq!(
+        Catalogue::load(&home, &Config::default()).1,
+        Vec::<String>::new()
+    );
     let models =
         json!({"models": [{"provider": "ollama", "id": "q", "context_window": 9}, {"id": "w"}]});
     fs::write(home.models(), models.to_string()).unwrap();
-    let (catalogue, faults) = Catalogue::load(&home);
+    let (catalogue, faults) = Catalogue::load(&home, &Config::default());
     assert_eq!(catalogue.model("ollama", "q").context_window, 9);
     assert_eq!(faults.len(), 1);
     assert!(
@@ -210,5 +228,5 @@ fn models_json_is_loaded_and_its_errors_are_reported() {
         faults[0]
     );
     fs::write(home.models(), vec![b' '; 2 << 20]).unwrap();
-    assert!(Catalogue::load(&home).1[0].contains("larger than"));
+    assert!(Catalogue::load(&home, &Config::default()).1[0].contains("larger than"));
 }

@@ -136,10 +136,15 @@ pub(crate) struct Server {
 impl Server {
     /// Calls `reply` with the request number, starting at 0.
     pub(crate) fn new(reply: impl Fn(usize) -> Reply + Send + Sync + 'static) -> Self {
-        let (leaving, left) = watch::channel(0);
         let next = AtomicUsize::new(0);
-        let server = http::Server::start(move |_, response| {
-            let reply = reply(next.fetch_add(1, Ordering::SeqCst));
+        Self::answering(move |_| reply(next.fetch_add(1, Ordering::SeqCst)))
+    }
+
+    /// Calls `reply` with each request.
+    pub(crate) fn answering(reply: impl Fn(&Request) -> Reply + Send + Sync + 'static) -> Self {
+        let (leaving, left) = watch::channel(0);
+        let server = http::Server::start(move |request, response| {
+            let reply = reply(request);
             let sent = reply.send(response);
             if reply.end == End::Stall {
                 leaving.send_modify(|count| *count += 1);

@@ -56,6 +56,17 @@ async fn a_failed_edit_changes_nothing() {
 }
 
 #[tokio::test]
+async fn quotes_and_trailing_blanks_may_differ_in_the_only_match() {
+    let fixture = ToolFixture::new();
+    fixture.put("x", "say “yes”  \nor ‘no’\n");
+    let text = fixture.ok("edit", one("\"yes\"\nor 'no'", "nothing")).await;
+    has(&text, "-say “yes”  \n-or ‘no’\n+say nothing\n");
+    assert_eq!(fixture.get("x"), "say nothing\n".as_bytes());
+    fixture.put("x", "“a” “a”\n");
+    has(&fixture.err("edit", one("\"a\"", "b")).await, "not found");
+}
+
+#[tokio::test]
 async fn a_match_that_differs_in_white_space_is_shown() {
     let fixture = ToolFixture::new();
     fixture.put("x", "fn f() {\n\tg(1);\n}\n");

@@ -186,7 +186,7 @@ async fn invalid_skills_are_reported_and_the_others_load() {
         ("empty", "No such file"),
         ("endless", "missing `---` after the front matter"),
         ("fifo", "not a regular file"),
-        ("headless", "missing `---` in the first line"),
+        ("headless", "missing `---` on the first line"),
         ("large", "larger than 64 KiB"),
         ("link", "symlink leads out of the project"),
         ("nameless", "missing `name`"),

@@ -137,7 +137,7 @@ fn wrapped(detail: &str, columns: Option<usize>) -> Vec<String> {
     let mut lines = vec![String::new()];
     for word in detail.split(' ') {
         let count = lines.len();
-        let line = lines.last_mut().expect("starts with one line");
+        let line = lines.last_mut().expect("`lines` is never empty");
         let fits = text::width(line) + 1 + text::width(word) <= columns;
         if line.is_empty() || fits || count == MAX_LINES {
             if !line.is_empty() {

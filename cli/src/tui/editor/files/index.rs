@@ -1,8 +1,7 @@
 //! The index of a project's paths, collected on a separate thread.
 
 use std::{
-    ffi::OsString,
-    fs,
+    ops::ControlFlow,
     path::Path,
     sync::{
         Arc,
@@ -13,18 +12,15 @@ use std::{
 };
 
 use parking_lot::{Mutex, MutexGuard};
-
-use super::ignored::Ignored;
+use zot_host::{
+    untrusted,
+    walk::{EntryKind, Ignored, walk},
+};
 
 const MAX_PATHS: usize = 50_000;
-const MAX_DEPTH: usize = 64;
-/// Maximum number of entries read per directory.
-const MAX_ENTRIES: usize = 50_000;
-/// Version control directories, which are not indexed.
-const VCS_DIRS: [&str; 4] = [".git", ".hg", ".jj", ".svn"];
 /// Maximum time for indexing, in case the disk is slow.
 const TIMEOUT: Duration = Duration::from_secs(10);
-/// Number of paths published at a time, to take the lock less often.
+/// Number of paths to collect before adding them to the index, to take the lock less often.
 const BATCH: usize = 256;
 
 /// The paths found so far.
@@ -43,13 +39,13 @@ impl Index {
     /// Starts indexing a directory.
     pub(super) fn of(root: &Path) -> Self {
         let shared = Arc::new(IndexState::default());
-        let walker = Arc::clone(&shared);
+        let indexing = Arc::clone(&shared);
         let root = root.to_owned();
         let started = thread::Builder::new()
             .name("files".to_owned())
             .spawn(move || {
-                walker.walk(&root);
-                walker.is_done.store(true, Ordering::Release);
+                indexing.collect(&root);
+                indexing.is_done.store(true, Ordering::Release);
             });
         // If the thread cannot be started, only file completion is unavailable.
         if started.is_err() {
@@ -74,82 +70,40 @@ impl Drop for Index {
 }
 
 impl IndexState {
-    /// Collects all paths except ignored ones and version control directories. Symbolic links are
-    /// listed but not followed.
-    fn walk(&self, root: &Path) {
-        let mut walk = Walk {
-            shared: self,
-            root,
-            deadline: Instant::now() + TIMEOUT,
-            batch: Vec::with_capacity(BATCH),
-            found: 0,
-        };
-        walk.folder(root, &Ignored::of(root), MAX_DEPTH);
-        self.paths.lock().append(&mut walk.batch);
+    /// Collects the paths of all files and directories that are not ignored.
+    fn collect(&self, root: &Path) {
+        let deadline = Instant::now() + TIMEOUT;
+        let mut batch = Vec::with_capacity(BATCH);
+        let mut found = 0;
+        let open = |path: &Path| untrusted::open_folder(root, path);
+        // A directory that cannot be read has no files to complete.
+        let _ = walk(root, &Ignored::of(root), open, |path, kind| {
+            if let Some(path) = shown(path, kind) {
+                batch.push(path);
+                found += 1;
+            }
+            if batch.len() == BATCH {
+                self.paths.lock().append(&mut batch);
+            }
+            let is_over = found == MAX_PATHS
+                || self.is_dropped.load(Ordering::Relaxed)
+                || Instant::now() > deadline;
+            if is_over {
+                ControlFlow::Break(())
+            } else {
+                ControlFlow::Continue(())
+            }
+        });
+        self.paths.lock().append(&mut batch);
     }
 }
 
-struct Walk<'s> {
-    shared: &'s IndexState,
-    root: &'s Path,
-    deadline: Instant,
-    batch: Vec<Box<str>>,
-    found: usize,
-}
-
-impl Walk<'_> {
-    /// Adds the entries of a directory and its subdirectories, sorted by name.
-    fn folder(&mut self, folder: &Path, ignored: &Ignored, depth: usize) {
-        let Ok(entries) = fs::read_dir(folder) else {
-            return;
-        };
-        let mut entries: Vec<(OsString, bool)> = entries
-            .take(MAX_ENTRIES)
-            .flatten()
-            .filter_map(|entry| Some((entry.file_name(), entry.file_type().ok()?.is_dir())))
-            .collect();
-        entries.sort_unstable();
-        for (name, is_dir) in entries {
-            if self.is_over() {
-                return;
-            }
-            let path = folder.join(&name);
-            if VCS_DIRS.iter().any(|it| name == *it) || ignored.ignores(&path, is_dir) {
-                continue;
-            }
-            self.add(&path, is_dir);
-            if is_dir && depth > 1 {
-                self.folder(&path, &ignored.within(&path), depth - 1);
-            }
-        }
-    }
-
-    fn add(&mut self, path: &Path, is_dir: bool) {
-        if let Some(path) = relative(self.root, path, is_dir) {
-            self.batch.push(path);
-            self.found += 1;
-        }
-        if self.batch.len() == BATCH {
-            self.shared.paths.lock().append(&mut self.batch);
-        }
-    }
-
-    fn is_over(&self) -> bool {
-        self.found == MAX_PATHS
-            || self.shared.is_dropped.load(Ordering::Relaxed)
-            || Instant::now() > self.deadline
-    }
-}
-
-/// Returns the relative path, or `None` if it is not UTF-8 or contains invisible characters.
-fn relative(root: &Path, path: &Path, is_dir: bool) -> Option<Box<str>> {
-    let path = path.strip_prefix(root).ok()?.to_str()?;
-    let is_fit = !path.is_empty() && !path.contains(zot_protocol::is_unsafe_in_terminal);
-    is_fit.then(|| {
-        if is_dir {
-            format!("{path}/").into()
-        } else {
-            path.into()
-        }
+/// Returns the path as text, or `None` if it is not UTF-8 or contains invisible characters.
+fn shown(path: &Path, kind: EntryKind) -> Option<Box<str>> {
+    let path = path.to_str()?;
+    let is_fit = !path.contains(zot_protocol::is_unsafe_in_terminal);
+    is_fit.then(|| match kind {
+        EntryKind::Directory => format!("{path}/").into(),
+        _ => path.into(),
     })
 }

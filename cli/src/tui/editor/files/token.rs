@@ -75,14 +75,14 @@ mod tests {
 
     /// Returns the text and the query of the token at the `|`.
     fn token(text: &str) -> Option<(String, String)> {
-        let cursor = text.find('|').expect("no cursor");
+        let cursor = text.find('|').expect("a `|` marks the cursor");
         let text = text.replace('|', "");
         let token = Token::at(&text, cursor)?;
         Some((text[token.range].to_owned(), token.query))
     }
 
     #[test]
-    fn a_token_starts_and_ends_with_a_word() {
+    fn a_token_starts_and_ends_at_a_word_boundary() {
         for (text, range, query) in [
             ("@|", "@", ""),
             ("see @src/ma|", "@src/ma", "src/ma"),

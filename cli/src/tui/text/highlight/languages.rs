@@ -11,7 +11,7 @@ pub(super) struct Language {
     pub(super) comment: &'static [&'static str],
     /// The start and end of block comments.
     pub(super) block: Option<(&'static str, &'static str)>,
-    /// String syntaxes. Those with longer opening quotes come first.
+    /// String syntaxes, longest opening quote first.
     pub(super) quotes: &'static [Quote],
     pub(super) keywords: Words,
     /// Built-in types that are written in lower case.
@@ -40,7 +40,7 @@ pub(super) enum NameStyle {
     Rust,
     /// Keywords are case-insensitive.
     Sql,
-    /// Variables start with a dollar sign, and a comment needs a space before it.
+    /// Variables start with a dollar sign, and a comment must follow whitespace.
     Shell,
     /// A word before a colon is a key.
     Colon,
@@ -357,7 +357,7 @@ mod tests {
     fn language_names_are_unique() {
         let mut names = BTreeSet::new();
         for name in LANGUAGES.iter().flat_map(|it| it.names.split(' ')) {
-            assert!(names.insert(name), "{name} twice");
+            assert!(names.insert(name), "{name} is listed twice");
         }
     }
 

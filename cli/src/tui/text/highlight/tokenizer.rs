@@ -195,7 +195,7 @@ impl<'l> Scan<'l> {
         Within::Code
     }
 
-    /// Reports whether a comment can start here. It cannot in `${x#y}` and `http://a#b`.
+    /// Reports whether a comment can start here. None starts within `${x#y}` or `http://a#b`.
     fn may_begin_comment(&self) -> bool {
         let spaced = matches!(
             self.language.name_style,
@@ -350,7 +350,7 @@ impl<'l> Scan<'l> {
 
     fn quote(&mut self, number: usize) -> Within {
         let quote = &self.language.quotes[number];
-        // Colour a quoted key up to its closing quote.
+        // Colour a quoted key as a key up to its closing quote.
         let part = match self.parts.last() {
             Some((range, TokenKind::Function)) if range.end == self.at => TokenKind::Function,
             _ => TokenKind::Text,

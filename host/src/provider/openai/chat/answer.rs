@@ -17,6 +17,34 @@ use crate::provider::{
     surrogates::{PieceJoiner, RawText},
 };
 
+/// The server's data, which is stored in place of a signature, with the model's name.
+pub(super) enum Sealed<'a> {
+    /// Readable reasoning: the field that it arrived in.
+    Reasoning(&'static str),
+    /// Gemini's signature of the tool call that follows.
+    Google(&'a str),
+}
+
+const REASONING_FIELDS: [&str; 2] = ["reasoning_content", "reasoning"];
+
+impl<'a> Sealed<'a> {
+    /// Parses a stored signature, if it belongs to this model.
+    pub(super) fn parse(text: &'a str, model: &str) -> Option<Self> {
+        let text = text.strip_prefix(model)?.strip_prefix(' ')?;
+        if let Some(field) = REASONING_FIELDS.into_iter().find(|field| *field == text) {
+            return Some(Self::Reasoning(field));
+        }
+        text.strip_prefix("google ").map(Self::Google)
+    }
+
+    fn write(&self, model: &str) -> String {
+        match self {
+            Self::Reasoning(field) => format!("{model} {field}"),
+            Self::Google(signature) => format!("{model} google {signature}"),
+        }
+    }
+}
+
 /// Decodes the chunks of one answer.
 ///
 /// Tolerates servers that deviate from the API in these ways: no usage, or usage with every chunk;
@@ -24,8 +52,11 @@ use crate::provider::{
 /// or in pieces, with arguments as text or as an object, all with the same index, or without ids,
 /// which are then generated; reasoning as `reasoning_content` or `reasoning`.
 #[derive(Default)]
-pub(super) struct Answer {
+pub(in super::super) struct Answer {
+    model: String,
     calls: Vec<Call>,
+    /// The field of the current block of reasoning.
+    reasoning: Option<&'static str>,
     text: PieceJoiner,
     thinking: PieceJoiner,
     tokens: Tokens,
@@ -44,6 +75,8 @@ struct Call {
     early: String,
     joiner: PieceJoiner,
     has_args: bool,
+    /// Gemini's signature.
+    signature: Option<String>,
 }
 
 /// A chunk of an answer. `A` is the type of the arguments: text, or an object from some servers.
@@ -76,6 +109,17 @@ struct CallPiece<A> {
     index: Option<u64>,
     id: Option<String>,
     function: Option<Function<A>>,
+    extra_content: Option<ExtraContent>,
+}
+
+#[derive(Deserialize)]
+struct ExtraContent {
+    google: Option<GoogleContent>,
+}
+
+#[derive(Deserialize)]
+struct GoogleContent {
+    thought_signature: Option<String>,
 }
 
 #[derive(Deserialize)]
@@ -99,6 +143,21 @@ struct Details {
 }
 
 impl Answer {
+    pub(in super::super) fn new(model: &str) -> Self {
+        Self {
+            model: model.to_owned(),
+            ..Self::default()
+        }
+    }
+
+    /// Ends the reasoning, if there is any.
+    fn end_reasoning(&mut self, deltas: &mut VecDeque<Delta>) {
+        if let Some(field) = self.reasoning.take() {
+            let sealed = Sealed::Reasoning(field).write(&self.model);
+            deltas.push_back(Delta::ThinkingEnd(Some(sealed)));
+        }
+    }
+
     fn used(&mut self, usage: &Usage, deltas: &mut VecDeque<Delta>) {
         let details = usage.prompt_tokens_details.as_ref();
         let cached = details
@@ -122,7 +181,10 @@ impl Answer {
         deltas: &mut VecDeque<Delta>,
     ) -> Result<(), DecodeError> {
         let given = |text: Option<RawText>| text.filter(|text| !text.is_empty());
-        if let Some(thinking) = given(piece.reasoning_content).or(given(piece.reasoning)) {
+        let fields = [piece.reasoning_content, piece.reasoning].map(given);
+        let mut fields = REASONING_FIELDS.into_iter().zip(fields);
+        if let Some((field, thinking)) = fields.find_map(|(field, text)| Some((field, text?))) {
+            self.reasoning = Some(field);
             deltas.extend(self.thinking.join(thinking).map(Delta::Thinking));
         }
         for text in [given(piece.content), given(piece.refusal)]
@@ -130,10 +192,12 @@ impl Answer {
             .flatten()
         {
             self.has_content = true;
+            self.end_reasoning(deltas);
             deltas.extend(self.text.join(text).map(Delta::Text));
         }
         for call in piece.tool_calls.into_iter().flatten() {
             self.has_content = true;
+            self.end_reasoning(deltas);
             self.call(call, deltas)?;
         }
         Ok(())
@@ -149,7 +213,7 @@ impl Answer {
             let message = error_text(data.as_bytes());
             return Err(DecodeError::Failed {
                 message: message.unwrap_or_else(|| error.to_string()),
-                can_retry: is_transient(&error),
+                is_transient: is_transient(&error),
             });
         }
         let choices = chunk.choices.into_iter().flatten();
@@ -195,6 +259,8 @@ impl Answer {
         piece: CallPiece<A>,
         deltas: &mut VecDeque<Delta>,
     ) -> Result<(), DecodeError> {
+        let google = piece.extra_content.and_then(|extra| extra.google);
+        let signature = google.and_then(|google| google.thought_signature);
         let function = piece.function;
         let (name, args) =
             function.map_or((None, None), |function| (function.name, function.arguments));
@@ -202,10 +268,11 @@ impl Answer {
         let (id, name) = (given(piece.id), given(name));
         let Some(call) = self.find(piece.index, id.as_deref(), name.is_some()) else {
             return Err(DecodeError::Malformed(
-                "piece of an unknown tool call".to_owned(),
+                "chunk for an unknown tool call".to_owned(),
             ));
         };
         call.given = call.given.take().or(id);
+        call.signature = call.signature.take().or(signature);
         let args = args.and_then(|args| call.joiner.join(args.into()));
         let args = args.unwrap_or_default();
         match (&call.id, name) {
@@ -253,7 +320,12 @@ impl Answer {
             _ if self.calls.is_empty() => StopReason::EndTurn,
             _ => StopReason::ToolUse,
         };
+        self.end_reasoning(deltas);
         for call in self.calls.drain(..) {
+            if let Some(signature) = &call.signature {
+                let sealed = Sealed::Google(signature).write(&self.model);
+                deltas.push_back(Delta::ThinkingEnd(Some(sealed)));
+            }
             let Some(id) = call.id else {
                 return Err(DecodeError::Malformed(
                     "tool call without a name".to_owned(),
@@ -301,9 +373,14 @@ fn is_transient(error: &Value) -> bool {
     let number = code.as_u64().or_else(|| code.as_str()?.parse().ok());
     let number = number.and_then(|number| u16::try_from(number).ok());
     number.is_some_and(can_retry_status)
-        || ["overloaded_error", "rate_limit_error", "server_overloaded"]
-            .iter()
-            .any(|kind| error["type"] == *kind)
+        || [
+            "overloaded_error",
+            "rate_limit_error",
+            "server_overloaded",
+            "server_error",
+        ]
+        .iter()
+        .any(|kind| error["type"] == *kind)
 }
 
 /// Generates a unique id for a call without one.

@@ -1,16 +1,16 @@
 //! A project's ignore patterns.
 //!
-//! The project may come from an untrusted author. The `ignore` crate would open `.gitignore` files
-//! itself, even a link to `/dev/zero` or to a private file. So it is used only for matching, and
-//! the files are read with the checks that apply to all files in a repository.
+//! The project may come from an untrusted author. The `ignore` crate would open any `.gitignore`
+//! file, even if it is a link to `/dev/zero` or to a private file. So the crate is used only for
+//! matching, and the files are read with the checks that apply to all files in a repository.
 
 use std::{path::Path, sync::Arc};
 
+use crate::{context_files::repository, untrusted};
 use ignore::{
     Match,
     gitignore::{Gitignore, GitignoreBuilder},
 };
-use zot_host::{context_files::repository, untrusted};
 
 /// Maximum size of a pattern file.
 const MAX_FILE_BYTES: usize = 64 << 10;
@@ -22,11 +22,13 @@ const MAX_PATTERNS: usize = 2_000;
 const NAMES: [&str; 2] = [".gitignore", ".ignore"];
 
 /// The patterns that apply to a directory.
-#[derive(Clone)]
-pub(super) struct Ignored {
+#[derive(Clone, Debug)]
+pub struct Ignored {
     /// The repository, or the project if it is not in a repository. Files outside this directory
     /// are not read.
     root: Arc<Path>,
+    /// Whether files in the tree are read. If not, nothing is ignored.
+    is_active: bool,
     /// The patterns of each file, outermost directory first.
     patterns: Vec<Arc<Gitignore>>,
     /// The total size of the patterns in bytes.
@@ -36,12 +38,13 @@ pub(super) struct Ignored {
 impl Ignored {
     /// Loads the patterns for `project`: the user's global ones, and those in each directory from
     /// the repository root down to the project.
-    pub(super) fn of(project: &Path) -> Self {
+    pub fn of(project: &Path) -> Self {
         let root = repository(project).unwrap_or(project);
         // The user's global patterns, from the path in git's configuration.
         let (global, _) = Gitignore::global();
         let mut ignored = Self {
             root: root.into(),
+            is_active: true,
             patterns: vec![Arc::new(global)],
             bytes: 0,
         };
@@ -57,6 +60,16 @@ impl Ignored {
         ignored
     }
 
+    /// Ignores nothing.
+    pub fn nothing() -> Self {
+        Self {
+            root: Path::new("").into(),
+            is_active: false,
+            patterns: Vec::new(),
+            bytes: 0,
+        }
+    }
+
     /// Returns the patterns for a direct subdirectory.
     pub(super) fn within(&self, folder: &Path) -> Self {
         let mut ignored = self.clone();
@@ -65,6 +78,9 @@ impl Ignored {
     }
 
     fn enter(&mut self, folder: &Path) {
+        if !self.is_active {
+            return;
+        }
         for name in NAMES {
             self.add(folder, Path::new(name));
         }

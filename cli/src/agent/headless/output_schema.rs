@@ -1,0 +1,133 @@
+//! `--output-schema`: the answer must be JSON that matches a schema.
+
+use std::{fs, path::Path, sync::Arc};
+
+use anyhow::{Context, bail};
+use serde_json::Value;
+use zot_host::Prompt;
+use zot_protocol::{Object, validate::ToolSchema};
+
+use super::Outcome;
+
+/// The schema of the answer.
+pub(crate) struct OutputSchema {
+    schema: Arc<Object>,
+    compiled: ToolSchema,
+    /// Whether the model has been asked to repair its answer.
+    has_repaired: bool,
+}
+
+impl OutputSchema {
+    pub(crate) fn read(path: &Path) -> anyhow::Result<Self> {
+        let name = path.display();
+        let text = fs::read_to_string(path).with_context(|| format!("cannot read `{name}`"))?;
+        let schema = serde_json::from_str(&text);
+        let Value::Object(schema) = schema.with_context(|| format!("invalid JSON in `{name}`"))?
+        else {
+            bail!("`{name}` must contain a JSON Schema object");
+        };
+        let compiled = ToolSchema::compile(&schema);
+        Ok(Self {
+            compiled: compiled.with_context(|| format!("invalid JSON Schema in `{name}`"))?,
+            schema: schema.into(),
+            has_repaired: false,
+        })
+    }
+
+    /// Returns the prompt with the schema.
+    pub(crate) fn prompt(&self, text: &str) -> Prompt {
+        let schema = Value::Object((*self.schema).clone());
+        self.prompt_of(format!(
+            "{text}\n\nYour final answer must be JSON that matches this JSON Schema, without any other text:\n{schema}"
+        ))
+    }
+
+    fn prompt_of(&self, text: String) -> Prompt {
+        let mut prompt = Prompt::text(text);
+        prompt.output_schema = Some(Arc::clone(&self.schema));
+        prompt
+    }
+
+    /// Checks the answer of a run, and replaces it with its JSON. Returns a prompt if the model
+    /// should try again, which it may do once.
+    pub(crate) fn check(&mut self, outcome: &mut Outcome) -> Option<(Prompt, String)> {
+        let answer = outcome.answer()?;
+        match self.json_in(answer) {
+            Ok(json) => {
+                outcome.message = json;
+                None
+            }
+            Err(why) if std::mem::replace(&mut self.has_repaired, true) => {
+                outcome.mismatch = Some(why);
+                None
+            }
+            Err(why) => {
+                let prompt = format!(
+                    "Your answer does not match the JSON Schema: {why}\nAnswer again, with nothing but the corrected JSON."
+                );
+                Some((self.prompt_of(prompt), why))
+            }
+        }
+    }
+
+    /// Returns the JSON of an answer, which may be in a fenced code block.
+    fn json_in(&self, answer: &str) -> Result<String, String> {
+        let answer = answer.trim();
+        let fenced = answer.strip_prefix("```").and_then(|rest| {
+            let (_, body) = rest.split_once('\n')?;
+            body.trim_end().strip_suffix("```")
+        });
+        let json = fenced.unwrap_or(answer).trim();
+        let value: Value = serde_json::from_str(json).map_err(|error| {
+            if json.starts_with(['{', '[', '"']) {
+                return format!("it is not JSON: {error}");
+            }
+            let beginning: String = json.chars().take(40).collect();
+            format!("it is not JSON: it begins with `{beginning}`")
+        })?;
+        let checked = self.compiled.check(&value);
+        checked.map_err(|mismatch| mismatch.to_string())?;
+        Ok(json.to_owned())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn the_json_of_an_answer_is_found_and_checked() {
+        let schema =
+            json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
+        let schema = schema.as_object().unwrap().clone();
+        let schema = OutputSchema {
+            compiled: ToolSchema::compile(&schema).unwrap(),
+            schema: schema.into(),
+            has_repaired: false,
+        };
+        for answer in [
+            "{\"n\": 1}",
+            "\n {\"n\": 1}\n",
+            "```json\n{\"n\": 1}\n```",
+            "```\n{\"n\": 1}\n```\n",
+        ] {
+            assert_eq!(
+                schema.json_in(answer).as_deref(),
+                Ok("{\"n\": 1}"),
+                "{answer}"
+            );
+        }
+        for (answer, why) in [
+            ("Here it is: {\"n\": 1}", "it begins with `Here it is: {"),
+            ("{\"n\": 1", "it is not JSON: EOF"),
+            ("{\"n\": \"1\"}", "/n: "),
+            ("{}", "/n: missing"),
+            ("", "it is not JSON: "),
+        ] {
+            let error = schema.json_in(answer).unwrap_err();
+            assert!(error.contains(why), "{answer}: {error}");
+        }
+    }
+}

@@ -1,0 +1,179 @@
+//! What reaches the model when something changes during a session.
+
+use std::{fs, time::Duration};
+
+use zot_host::{
+    Prompt, Runtime,
+    message::Block,
+    provider::{Catalogue, Request, Resolved},
+    session::Choice,
+};
+use zot_protocol::rpc::Event;
+
+use super::fixture::{AgentFixture, PromptEvents, RecordingProvider, scripted};
+use crate::support::within;
+
+/// All text of the last request.
+fn last(provider: &RecordingProvider) -> (Request, String) {
+    let request = provider.0.lock().unwrap().last().unwrap().clone();
+    let text = format!("{} {:?}", request.system, request.messages);
+    (request, text)
+}
+
+fn start(fixture: &AgentFixture, provider: &RecordingProvider, session: Choice) -> Runtime {
+    let mut config = fixture.config(provider.clone());
+    config.session = session;
+    Runtime::new(config).unwrap()
+}
+
+async fn end(runtime: Runtime) {
+    runtime.close().await;
+    drop(runtime);
+}
+
+#[tokio::test]
+async fn an_interceptor_of_the_system_prompt_sees_changed_context_files() {
+    for events in ["before_agent_start", "tool_call"] {
+        let fixture = AgentFixture::new().with("a", events, "mark");
+        let provider = RecordingProvider::default();
+        let runtime = start(&fixture, &provider, Choice::New);
+        PromptEvents::of(&runtime, "one").await;
+        end(runtime).await;
+        let agents = fixture.folder.path().join("project/AGENTS.md");
+        fs::write(agents, "the new rule").unwrap();
+        let runtime = start(&fixture, &provider, Choice::Continue);
+        PromptEvents::of(&runtime, "two").await;
+        let (request, text) = last(&provider);
+        if events == "tool_call" {
+            assert!(
+                !request.system.contains("the new rule"),
+                "the prefix is stable"
+            );
+            assert!(text.contains("has changed. It now says:"), "{text}");
+        } else {
+            assert!(!text.contains("has changed"), "{text}");
+            assert!(request.system.contains("the new rule"), "{text}");
+            assert!(request.system.ends_with('a'), "as the interceptor left it");
+        }
+        end(runtime).await;
+    }
+}
+
+#[tokio::test]
+async fn a_change_is_not_lost_with_a_message_that_is_blocked() {
+    let fixture = AgentFixture::new();
+    let provider = RecordingProvider::default();
+    let runtime = start(&fixture, &provider, Choice::New);
+    PromptEvents::of(&runtime, "one").await;
+    end(runtime).await;
+    let agents = fixture.folder.path().join("project/AGENTS.md");
+    fs::write(agents, "the new rule").unwrap();
+    // The extension changes the prefix's basis, so it is there only for one prompt.
+    let blocks = fixture.with("a", "user_message", "block");
+    let runtime = start(&blocks, &provider, Choice::Continue);
+    PromptEvents::of(&runtime, "two").await;
+    end(runtime).await;
+    let mut fixture = blocks;
+    fixture.remove_extensions();
+    let runtime = start(&fixture, &provider, Choice::Continue);
+    PromptEvents::of(&runtime, "three").await;
+    assert!(last(&provider).1.contains("the new rule"));
+    end(runtime).await;
+}
+
+#[tokio::test]
+async fn reasoning_is_not_sent_to_another_server() {
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(
+        r#"{"thinking": "secret thoughts", "signature": "s", "text": "well"}"#,
+    ));
+    PromptEvents::of(&runtime, "one").await;
+    let is_thinking = |block: &Block| matches!(block, Block::Thinking { .. });
+    let before = runtime.messages().await;
+    assert!(before.iter().flat_map(|it| &it.content).any(is_thinking));
+    let provider = RecordingProvider::default();
+    let model = Catalogue::built_in().model("demo", "demo");
+    let resolved = Resolved {
+        provider: Box::new(provider.clone()),
+        model,
+    };
+    runtime.set_provider(resolved).await.unwrap();
+    PromptEvents::of(&runtime, "two").await;
+    let (request, _) = last(&provider);
+    let mut blocks = request.messages.iter().flat_map(|it| &it.content);
+    assert!(!blocks.any(is_thinking));
+    end(runtime).await;
+}
+
+#[tokio::test]
+async fn text_that_was_shown_survives_an_abort_of_the_second_attempt() {
+    let fixture = AgentFixture::new();
+    let script =
+        "[{\"text\": [\"Half \", \"of it\"]}, {\"cut_off\": true}]\n[{\"delay_ms\": 600000}]";
+    let mut config = fixture.config(scripted(script));
+    config.retry.first = Duration::from_millis(10);
+    let runtime = Runtime::new(config).unwrap();
+    let mut events = runtime.prompt(Prompt::text("go")).unwrap();
+    let reading = async {
+        while let Some(event) = events.next().await {
+            if matches!(event, Event::Retry(_)) {
+                // The second attempt begins and hangs.
+                tokio::time::sleep(Duration::from_millis(500)).await;
+                runtime.cancel();
+            }
+        }
+    };
+    within("the end", reading).await;
+    let messages = runtime.messages().await;
+    assert_eq!(messages.len(), 2);
+    assert_eq!(messages[1].text(), "Half of it");
+    end(runtime).await;
+}
+
+#[tokio::test]
+async fn a_call_without_arguments_does_not_run_if_the_answer_was_cut_off() {
+    let fixture = AgentFixture::new().with("a", "", "mark");
+    let script = concat!(
+        r#"{"tool_call": {"name": "say-a"}, "stop": "length"}"#,
+        "\n",
+        r#"{"text": "done"}"#
+    );
+    let runtime = fixture.start(scripted(script));
+    let published = PromptEvents::of(&runtime, "go").await;
+    let results = published.results();
+    assert!(
+        results[0].0.contains("before this call was complete"),
+        "{results:?}"
+    );
+    assert_eq!(results[0].1, "failed");
+    assert_eq!(published.text(), "done");
+    // The result has said so already.
+    let next = PromptEvents::of(&runtime, "next").await;
+    assert!(!next.all().contains("Your previous answer"));
+    end(runtime).await;
+}
+
+#[tokio::test]
+async fn an_extension_can_search_but_not_start_background_commands() {
+    let fixture = AgentFixture::new().with("a", "", "mark");
+    let runtime = fixture.demo();
+    fs::write(fixture.folder.path().join("project/notes.txt"), "x").unwrap();
+    let call =
+        |tool: &str, with: &str| format!("/call say-a {{\"call\": \"{tool}\", \"with\": {with}}}");
+    let found = PromptEvents::of(&runtime, &call("find", r#"{"pattern": "*.txt"}"#)).await;
+    assert_eq!(found.results()[0].0, "notes.txt\n");
+    let with = r#"{"command": "sleep 600", "run_in_background": true}"#;
+    let refused = PromptEvents::of(&runtime, &call("bash", with)).await;
+    assert!(
+        refused.results()[0]
+            .0
+            .contains("cannot run a command in the background")
+    );
+    let refused = PromptEvents::of(&runtime, &call("background", "{}")).await;
+    assert!(
+        refused.results()[0]
+            .0
+            .contains("there is no tool `background`")
+    );
+    end(runtime).await;
+}

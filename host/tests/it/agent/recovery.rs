@@ -1,0 +1,140 @@
+//! Failures of the model server: the answer arrives once, and the transcript holds each message
+//! once.
+
+use std::time::{Duration, Instant};
+
+use zot_protocol::{StopReason, rpc::Event};
+
+use super::{
+    model_server::{
+        Api,
+        Part::{self, Text, Thinking},
+        Turn, call, error,
+    },
+    talk::Talk,
+};
+
+fn answer() -> Vec<Part> {
+    vec![Thinking("hm"), Text("Half of it, and the rest.")]
+}
+
+/// What the driver shows at the end: `assistant_start` starts an answer over.
+fn shown(events: &[Event]) -> String {
+    let mut shown = String::new();
+    for event in events {
+        match event {
+            Event::AssistantStart(_) => shown.clear(),
+            Event::TextDelta(piece) => shown.push_str(&piece.delta),
+            _ => {}
+        }
+    }
+    shown
+}
+
+#[tokio::test]
+async fn a_stream_that_breaks_after_any_event_is_requested_again() {
+    for api in Api::ALL {
+        for count in 0..30 {
+            let mut talk = Talk::new(api);
+            let mut parts = answer();
+            parts.push(call("read", &serde_json::json!({"path": "a.txt"})));
+            talk.server.plays([
+                Turn::CutAfter(count, parts.clone()),
+                Turn::Answer(parts),
+                Turn::Answer(vec![Text("done")]),
+            ]);
+            let published = talk.say("go").await;
+            if !published.types().contains(&"retry") {
+                // The cut came after the end of the answer, which has at least six events.
+                assert!(count > 6, "{api:?} {count}");
+                break;
+            }
+            let results = published.results();
+            assert_eq!(results.len(), 1, "{api:?} {count}: {published:?}");
+            let messages = talk.runtime().messages().await;
+            let texts: Vec<String> = messages.iter().map(|it| it.text()).collect();
+            assert_eq!(
+                texts,
+                ["go", "Half of it, and the rest.", "", "done"],
+                "{api:?} {count}"
+            );
+            let first = published
+                .0
+                .iter()
+                .position(|it| matches!(it, Event::ToolResult(_)));
+            assert_eq!(
+                shown(&published.0[..first.unwrap()]),
+                "Half of it, and the rest.",
+                "{api:?} {count}"
+            );
+            assert_eq!(talk.server.bodies().len(), 3, "{api:?} {count}");
+            talk.finish().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_call_that_fails_1_2_or_5_times_is_retried() {
+    for api in Api::ALL {
+        for times in [1, 2, 5] {
+            for status in [429, 500, 529] {
+                let mut talk = Talk::new(api);
+                let failed = Turn::Fails(status, error("overloaded_error", "busy"));
+                talk.server.plays(vec![failed; times]);
+                talk.server.answers(answer());
+                let published = talk.say("go").await;
+                assert_eq!(published.text(), "Half of it, and the rest.");
+                let retries = published.0.iter().filter_map(|event| match event {
+                    Event::Retry(retry) => Some(retry.attempt),
+                    _ => None,
+                });
+                let expected: Vec<u32> = (1..).take(times).collect();
+                assert_eq!(retries.collect::<Vec<_>>(), expected, "{api:?} {status}");
+                talk.assert_each_message_once().await;
+                assert_eq!(talk.runtime().messages().await.len(), 2);
+                talk.finish().await;
+            }
+        }
+    }
+}
+
+/// A server whose errors are part of a stream that has begun.
+#[tokio::test]
+async fn an_answer_that_differs_after_a_retry_replaces_the_first() {
+    let mut talk = Talk::new(Api::Anthropic);
+    talk.server.plays([
+        Turn::CutAfter(4, vec![Text("One thing, then more")]),
+        Turn::Answer(vec![Text("Another thing")]),
+    ]);
+    let published = talk.say("go").await;
+    assert_eq!(shown(&published.0), "Another thing");
+    let messages = talk.runtime().messages().await;
+    assert_eq!(messages[1].text(), "Another thing");
+    talk.finish().await;
+}
+
+#[tokio::test]
+async fn the_wait_for_a_retry_can_be_aborted() {
+    let mut talk = Talk::new(Api::Anthropic);
+    talk.first_delay = Duration::from_mins(1);
+    talk.server
+        .plays([Turn::Fails(529, error("overloaded_error", "busy"))]);
+    let start = Instant::now();
+    let published = talk
+        .abort_at("go", |event| matches!(event, Event::Retry(_)))
+        .await;
+    assert!(start.elapsed() < Duration::from_secs(30));
+    let ends = published.0.iter().filter_map(|event| match event {
+        Event::TurnEnd(end) => Some(end.stop.clone()),
+        _ => None,
+    });
+    assert_eq!(ends.collect::<Vec<_>>(), [StopReason::Aborted]);
+    let retry = published.0.iter().find_map(|event| match event {
+        Event::Retry(retry) => Some(retry.clone()),
+        _ => None,
+    });
+    let retry = retry.unwrap();
+    assert!(retry.wait_ms >= 30_000, "{retry:?}");
+    assert_eq!(retry.message, "anthropic returned HTTP 529");
+    talk.finish().await;
+}
