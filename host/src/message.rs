@@ -105,6 +105,24 @@ impl Message {
         self.content.retain(|block| !is_thinking(block));
     }
 
+    /// Reports whether it contains a remark, which the user does not see.
+    pub(crate) fn has_remarks(&self) -> bool {
+        let is_remark = |block: &Block| matches!(block, Block::Remark { .. });
+        self.content.iter().any(is_remark)
+    }
+
+    /// Returns the message with its remarks as text, which the user sees.
+    pub(crate) fn with_visible_remarks(&self) -> Self {
+        let mut message = self.clone();
+        for block in &mut message.content {
+            if let Block::Remark { text } = block {
+                let text = std::mem::take(text);
+                *block = Block::Text { text };
+            }
+        }
+        message
+    }
+
     /// Reports whether it contains an image.
     pub(crate) fn has_images(&self) -> bool {
         self.content.iter().any(|block| match block {

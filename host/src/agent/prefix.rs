@@ -18,10 +18,10 @@ pub(crate) struct Prefix {
     pub(crate) system: Arc<str>,
     /// The tools offered to the model.
     pub(crate) tools: Arc<[ToolSpec]>,
-    /// A hash of what the prompt was built for: the model, the extensions and the flags. If it
-    /// changes, a continued session needs a new prefix.
+    /// A hash of what the prefix was built from, such as the model, the extensions and the flags.
+    /// If it differs when the session is continued, the session needs a new prefix.
     basis: String,
-    /// The server that it was built for. Reasoning of one server means nothing to another.
+    /// The server that it was built for. Reasoning from one server is not valid on another.
     #[serde(default)]
     server: String,
 }
@@ -31,9 +31,15 @@ impl Prefix {
     pub(crate) fn is_same(&self, other: &Self) -> bool {
         self.system == other.system && self.tools == other.tools && self.server == other.server
     }
+
+    /// Marks a prefix that someone else may have written. It is rebuilt before the next request.
+    pub(crate) fn distrust(&mut self) {
+        // No hash is empty, so the basis never matches.
+        self.basis.clear();
+    }
 }
 
-/// Things that can change during a session, in the state that the model was last told about.
+/// What the model was last told about the things that can change during a session.
 #[derive(Debug, Clone, PartialEq, Eq, Default, Serialize, Deserialize)]
 pub(crate) struct Told {
     /// The date.
@@ -141,7 +147,7 @@ impl Agent {
         if state.told == now || (is_continued && prefix.basis != basis) {
             return;
         }
-        // Interceptors of the system prompt must see the files that are part of it.
+        // Rebuild the system prompt, because its interceptors must see the changed files.
         if state.told.files != now.files && self.host.intercepts(&InterceptName::BeforeAgentStart) {
             state.prefix_status = PrefixStatus::Changed;
             return;
@@ -154,7 +160,7 @@ impl Agent {
         if state.told == now {
             return;
         }
-        // The model knows them once the user's message has been delivered.
+        // `told` is updated when the user's next message delivers these remarks.
         state.changes = Some((remarks, now));
     }
 

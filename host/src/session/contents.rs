@@ -36,7 +36,7 @@ impl Contents {
             let end = memchr(b'\n', &bytes[start..]).map_or(bytes.len(), |at| start + at + 1);
             let line = &bytes[start..end];
             if line.iter().all(u8::is_ascii_whitespace) {
-                // A blank line counts as readable only if a readable line follows.
+                // Blank lines are not damage. At the end of a file, `repair` removes them.
             } else if let Some(parsed) = parse(line) {
                 contents.damaged += std::mem::take(&mut broken);
                 contents.whole = end;
@@ -61,7 +61,7 @@ impl Contents {
                 self.head = Some(head);
             }
             line => {
-                // A second head means that two files were concatenated.
+                // A second head, as in two concatenated files, counts as unknown.
                 if matches!(line, Line::Unknown | Line::Head(_) | Line::NewerHead(_)) {
                     self.unknown += 1;
                 }

@@ -39,7 +39,7 @@ pub enum SessionError {
         /// The number of unreadable lines.
         lines: usize,
     },
-    /// The session has fewer messages.
+    /// The session has fewer messages than requested.
     #[error("session `{}` has only {}: there is no message {at}", path.display(), counted(*messages, "message"))]
     NoSuchMessage {
         /// The session file.

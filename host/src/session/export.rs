@@ -10,7 +10,7 @@ use super::{
     SessionError,
     contents::Contents,
     line::{ExtensionCall, Head, Line, Mark},
-    open::composed,
+    open::{FileOwner, composed},
     store::read,
 };
 use crate::{
@@ -30,7 +30,7 @@ pub fn export(from: &Path, to: &Path) -> Result<(), SessionError> {
     let whole = match extension.to_str() {
         Some("md") => markdown(head, &contents).into_bytes(),
         Some("html" | "htm") => html::page(head, &contents).into_bytes(),
-        _ => composed(head, &contents, &bytes, usize::MAX),
+        _ => composed(head, &contents, &bytes, usize::MAX, FileOwner::Zot),
     };
     write_new(to, &whole)
         .map(drop)
@@ -108,7 +108,7 @@ fn add_blocks(page: &mut String, blocks: &[Block]) {
         match block {
             Block::Text { text } => *page += &format!("\n{}\n", text.trim_end()),
             Block::Image { mime_type, .. } => *page += &format!("\n*Image ({mime_type})*\n"),
-            // Reasoning is only for the provider.
+            // Reasoning and remarks are only for the model.
             Block::Thinking { .. } | Block::Remark { .. } => {}
             Block::ToolCall { name, args, .. } => {
                 let args = serde_json::to_string_pretty(args).unwrap_or_default();

@@ -214,7 +214,7 @@ struct WithMark {
 }
 
 /// The start of every request, and the state that it tells the model about.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Clone, Deserialize)]
 pub(super) struct WithPrefix {
     pub(super) prefix: Prefix,
     pub(super) told: Told,
@@ -283,7 +283,7 @@ fn is_within(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// Returns the number of messages up to this line, which is at the end of the line.
+/// Returns the number of messages up to this line, which is stored at its end.
 pub(super) fn count_at_end(line: &[u8]) -> Option<u64> {
     let line = line.trim_ascii_end().strip_suffix(b"}")?;
     let digits = line
@@ -292,7 +292,8 @@ pub(super) fn count_at_end(line: &[u8]) -> Option<u64> {
         .take_while(|byte| byte.is_ascii_digit())
         .count();
     let (before, digits) = line.split_at(line.len() - digits);
-    // Inside a string the quotes would be escaped, and inside an object another brace would follow.
+    // This matches only the line's own field: in a string, the quotes would be escaped, and in a
+    // nested object, another brace would follow.
     before.strip_suffix(br#","n":"#)?;
     std::str::from_utf8(digits).ok()?.parse().ok()
 }

@@ -20,7 +20,7 @@ use crate::untrusted::{Follow, open_regular};
 /// How much of the start of a file to read. This is enough for the head, with its path, and a short
 /// title.
 const BEGINNING: u64 = 4 * 1024;
-/// How much of the start to read if the path is very long.
+/// How much of the start to read if the head contains a very long path.
 const LONG_BEGINNING: u64 = 64 * 1024;
 /// How much of the end of a file to read.
 const END: i64 = 256;
@@ -78,7 +78,7 @@ pub(super) fn list(dir: &Path) -> Listed {
     for (path, updated, len) in files(dir) {
         match entry(&path, updated) {
             Ok(Some(entry)) => listed.sessions.push(entry),
-            // The file has just been created.
+            // The file has just been created, and its head is not written yet.
             Ok(None) if len == 0 => {}
             Ok(None) => listed.unreadable.push(path),
             // The file has just been removed, or is not accessible.

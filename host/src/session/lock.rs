@@ -25,7 +25,7 @@ pub(super) enum Access {
 
 /// Opens an existing file. Returns `None` if it does not exist.
 pub(super) fn open(path: &Path) -> Result<Option<Access>, SessionError> {
-    // Retry if another process replaced the file in between (see `repair`).
+    // Retry if another process replaced the file before it was locked (see `repair`).
     for _ in 0..16 {
         let file = match open_to_write(path) {
             Ok(file) => file,
@@ -48,7 +48,7 @@ pub(super) fn open(path: &Path) -> Result<Option<Access>, SessionError> {
 }
 
 fn open_to_write(path: &Path) -> io::Result<File> {
-    // Do not block on a FIFO without a reader.
+    // Do not block if the path is a FIFO or a terminal.
     let flags = OFlags::NONBLOCK | OFlags::NOCTTY;
     OpenOptions::new()
         .read(true)
@@ -79,7 +79,7 @@ pub(super) fn lock(file: File, path: &Path) -> Result<Locked, SessionError> {
             path: path.to_owned(),
             pid: holder(&file),
         },
-        // A file system without locks cannot guarantee a single writer.
+        // Do not write without a lock, which some file systems do not support.
         TryLockError::Error(error) => SessionError::write(path, error),
     })
 }

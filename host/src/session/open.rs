@@ -8,13 +8,13 @@ use std::{
 use super::{
     Notice, Session, SessionError,
     contents::Contents,
-    line::{Head, Line, Mark, Out},
+    line::{Head, Line, Mark, Out, WithPrefix, count_at_end},
     lock::{self, Access},
     transcript::{self, Repairs},
     writer::Writer,
 };
 use crate::{
-    agent::prefix::{Prefix, PrefixStatus, Told},
+    agent::prefix::{Prefix, Told},
     file::{Locked, replace, set_aside},
     message::Message,
 };
@@ -25,19 +25,17 @@ use crate::{
 pub struct Opened {
     /// The session to write to.
     pub session: Session,
-    /// The transcript for the model: all messages, or those since the last compaction with its
-    /// summary first. It is valid: every call has a result.
+    /// The transcript for the model: all messages since the last compaction or clear, after the
+    /// summary if there is one. It is valid: every call has a result.
     pub transcript: Vec<Message>,
     /// The start of every request, if it was stored.
     pub(crate) prefix: Option<Prefix>,
     /// The state that the model was last told about.
     pub(crate) told: Told,
-    /// Whether zot wrote the prefix. A file from elsewhere could contain any instructions.
-    is_trusted: bool,
-    /// The messages before the last compaction, for display only.
+    /// The messages before the last compaction or clear, for display only.
     pub earlier: Vec<Message>,
-    /// What to show in addition to the messages of the transcript. Each mark has the number of
-    /// messages before it.
+    /// What to show in addition to the messages of the transcript. Each mark is paired with the
+    /// number of messages before it.
     pub(crate) marks: Vec<(usize, Mark)>,
     /// The provider last used.
     pub provider: String,
@@ -55,7 +53,6 @@ impl Opened {
             transcript: Vec::new(),
             prefix: None,
             told: Told::default(),
-            is_trusted: true,
             earlier: Vec::new(),
             marks: Vec::new(),
             provider: head.provider.clone(),
@@ -64,7 +61,7 @@ impl Opened {
         }
     }
 
-    /// Reports which model continues the session, if it differs from the previous one.
+    /// Returns a remark for the user if a different model continues the session.
     pub(crate) fn remark_on_model(&self, provider: &str, model: &str) -> Option<String> {
         let is_same = self.provider == provider && self.model == model;
         (!is_same && !self.transcript.is_empty()).then(|| {
@@ -73,21 +70,6 @@ impl Opened {
                 self.provider, self.model
             )
         })
-    }
-
-    /// Returns whether the stored prefix can be used.
-    pub(crate) fn prefix_status(&self) -> PrefixStatus {
-        if self.is_trusted {
-            PrefixStatus::Continued
-        } else {
-            PrefixStatus::Changed
-        }
-    }
-
-    /// Marks the prefix as written by someone else.
-    pub(super) fn distrust(mut self) -> Self {
-        self.is_trusted = false;
-        self
     }
 
     /// Creates a session with these contents. Its transcript is repaired if necessary.
@@ -125,8 +107,11 @@ impl Opened {
                     (opened.provider, opened.model) = (provider, model);
                 }
                 Line::Prefix(stored) => {
-                    // Reasoning is valid only with its original prefix.
-                    if opened.prefix.replace(stored.prefix).is_some() {
+                    // The reasoning so far is valid only with the previous prefix.
+                    let is_same = |old: &Prefix| old.is_same(&stored.prefix);
+                    let is_new = opened.prefix.as_ref().is_some_and(|old| !is_same(old));
+                    opened.prefix = Some(stored.prefix);
+                    if is_new {
                         opened
                             .transcript
                             .iter_mut()
@@ -208,7 +193,9 @@ pub(super) fn open(
         return Ok(Some(Opened::fresh(&head, writer, notices)));
     }
     let mut opened = Opened::of(contents, writer, &head, path, notices);
-    opened.is_trusted = owner == FileOwner::Zot;
+    if let (FileOwner::User, Some(prefix)) = (owner, &mut opened.prefix) {
+        prefix.distrust();
+    }
     Ok(Some(opened))
 }
 
@@ -242,7 +229,7 @@ fn repair(
     }
     if contents.is_damaged() {
         let aside = set_aside(&path, "bad", bytes)?;
-        let whole = composed(head, contents, bytes, usize::MAX);
+        let whole = composed(head, contents, bytes, usize::MAX, FileOwner::Zot);
         let file = replace(&real(&path), &whole, |new| {
             Locked::try_new(new).map_err(|(_, error)| error.into())
         })?;
@@ -288,18 +275,57 @@ pub(super) fn head_line(head: &Head) -> Vec<u8> {
     line
 }
 
-/// Combines the head with the original lines that end before `end`.
-pub(super) fn composed(head: &Head, contents: &Contents, bytes: &[u8], end: usize) -> Vec<u8> {
+/// Combines the head with the original lines that end at or before `end`.
+pub(super) fn composed(
+    head: &Head,
+    contents: &Contents,
+    bytes: &[u8],
+    end: usize,
+    owner: FileOwner,
+) -> Vec<u8> {
     let mut whole = head_line(head);
-    for (place, _) in contents
+    for (place, line) in contents
         .lines
         .iter()
         .take_while(|(place, _)| place.end <= end)
     {
-        whole.extend_from_slice(&bytes[place.clone()]);
+        let bytes = &bytes[place.clone()];
+        if owner == FileOwner::Zot || !write_distrusted(line, bytes, &mut whole) {
+            whole.extend_from_slice(bytes);
+        }
         if !whole.ends_with(b"\n") {
             whole.push(b'\n');
         }
     }
     whole
+}
+
+/// Writes a line of a file that someone else may have written, without the instructions that only
+/// zot may give: a system prompt, and remarks, which the user does not see. Returns false, and
+/// writes nothing, if the line contains none.
+fn write_distrusted(line: &Line, bytes: &[u8], to: &mut Vec<u8>) -> bool {
+    let n = count_at_end(bytes).unwrap_or_default();
+    match line {
+        Line::Prefix(stored) => {
+            let WithPrefix { mut prefix, told } = (**stored).clone();
+            prefix.distrust();
+            let told = &told;
+            Out::Prefix {
+                prefix: &prefix,
+                told,
+                n,
+            }
+            .write(to);
+        }
+        Line::Message(message) if message.has_remarks() => {
+            let message = &message.with_visible_remarks();
+            Out::Message { message, n }.write(to);
+        }
+        Line::Compaction(message) if message.has_remarks() => {
+            let message = &message.with_visible_remarks();
+            Out::Compaction { message, n }.write(to);
+        }
+        _ => return false,
+    }
+    true
 }

@@ -80,8 +80,8 @@ impl Sessions {
         }
     }
 
-    /// Creates a session. Its file is created with the first message. If the file cannot be
-    /// created, the session is not stored, and a notice reports it.
+    /// Creates a session. Its file is created with the first message. If the directory is not
+    /// writable, the session is not stored, and a notice reports it.
     pub fn create(&self, provider: &str, model: &str) -> Opened {
         let head = self.head(provider, model);
         match self.prepare() {
@@ -102,13 +102,8 @@ impl Sessions {
     /// Opens the session in this file and repairs it if necessary, or creates a new one there.
     pub fn open(&self, path: &Path, provider: &str, model: &str) -> Result<Opened, SessionError> {
         let path = std::path::absolute(path).unwrap_or_else(|_| path.to_owned());
-        let place = if path.starts_with(&self.dir) {
-            FileOwner::Zot
-        } else {
-            FileOwner::User
-        };
         let head = self.head(provider, model);
-        if let Some(opened) = open::open(&path, place, head.clone())? {
+        if let Some(opened) = open::open(&path, self.owner_of(&path), head.clone())? {
             return Ok(opened);
         }
         let mut writer = Writer::pending(path, head.clone());
@@ -154,7 +149,7 @@ impl Sessions {
                 messages: contents.count(),
             });
         };
-        self.derive(from, &bytes, &contents, at, end)
+        self.derive(from, &bytes, &contents, (at, end), self.owner_of(from))
     }
 
     /// Creates a session with all messages in `from`, which must not be damaged.
@@ -167,8 +162,8 @@ impl Sessions {
                 lines,
             });
         }
-        let imported = self.derive(from, &bytes, &contents, contents.count(), usize::MAX)?;
-        Ok(imported.distrust())
+        let all = (contents.count(), usize::MAX);
+        self.derive(from, &bytes, &contents, all, FileOwner::User)
     }
 
     fn derive(
@@ -176,8 +171,8 @@ impl Sessions {
         from: &Path,
         bytes: &[u8],
         contents: &Contents,
-        messages: u64,
-        end: usize,
+        (messages, end): (u64, usize),
+        owner: FileOwner,
     ) -> Result<Opened, SessionError> {
         let Some(parent) = &contents.head else {
             return Err(SessionError::NotASession(from.to_owned()));
@@ -188,7 +183,7 @@ impl Sessions {
             messages,
         });
         let path = self.path_of(&head);
-        let whole = composed(&head, contents, bytes, end);
+        let whole = composed(&head, contents, bytes, end, owner);
         let file = self
             .prepare()
             .and_then(|()| write_new(&path, &whole))
@@ -215,6 +210,14 @@ impl Sessions {
     fn path_of(&self, head: &Head) -> PathBuf {
         let time = clock::for_file_name(&head.created);
         self.dir.join(format!("{time}-{}.jsonl", head.id))
+    }
+
+    fn owner_of(&self, path: &Path) -> FileOwner {
+        if path.starts_with(&self.dir) {
+            FileOwner::Zot
+        } else {
+            FileOwner::User
+        }
     }
 
     /// Creates the directory, and checks that files can be created in it.

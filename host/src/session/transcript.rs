@@ -1,8 +1,8 @@
 //! Repairs a transcript, so that every call is followed by its result, and every result has a call.
 //!
 //! A killed process leaves calls without results, and a damaged file may contain results without
-//! calls. Providers reject both, so the session could never be continued. Nothing is dropped: a
-//! missing result is added, and a result without a call becomes text.
+//! calls. Providers reject both, so without repairs the session could not be continued. Nothing is
+//! dropped: a missing result is added, and a result without a call becomes text.
 
 use std::collections::HashSet;
 

@@ -24,7 +24,7 @@ const MAX_EARLY_BYTES: usize = 64 * 1024;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[must_use]
 pub enum Written {
-    /// The line is in the file.
+    /// The line is in the file, or waits in memory until the first message creates the file.
     Yes,
     /// The line is in the file, together with everything that could not be written before.
     CaughtUp,
@@ -44,7 +44,7 @@ pub struct Unsynced(Option<UnsyncedFile>);
 struct UnsyncedFile {
     file: File,
     path: PathBuf,
-    /// Whether the folder's entry for the file must be synced too.
+    /// Whether the file's directory entry must be synced too.
     is_new: bool,
 }
 
@@ -77,7 +77,7 @@ pub(super) struct Writer {
     /// Lines that are not in the file yet.
     waiting: Vec<u8>,
     failing: bool,
-    /// Whether the folder's entry for the file has been synced.
+    /// Whether the file's directory entry has been synced.
     folder_synced: bool,
 }
 
@@ -138,7 +138,7 @@ impl Writer {
         self.append(add)
     }
 
-    /// Reports whether a message has been written, or a write has failed.
+    /// Reports whether the head has been written, or a write has failed.
     fn has_begun(&self) -> bool {
         self.head.is_none() || self.failing
     }
@@ -201,14 +201,14 @@ impl Writer {
             self.torn = false;
         }
         // Use one `write` call, so that concurrent readers see complete lines. `write_all` makes a
-        // second call only after a short write, and that call returns the error.
+        // second call only after a short write, and that call returns the cause.
         if let Err(error) = (&**file).write_all(&self.waiting) {
             self.torn = file.set_len(self.len).is_err();
             return Err(error);
         }
         self.len += self.waiting.len() as u64;
         self.waiting.clear();
-        // Free the memory of a large image.
+        // Free the memory that a large image needed.
         self.waiting.shrink_to(64 * 1024);
         Ok(())
     }

@@ -101,7 +101,7 @@ impl Page {
                 Escaped(text.trim_end())
             )),
             Block::Image { mime_type, data } => self.image(mime_type, data),
-            // Reasoning is only for the provider.
+            // Reasoning and remarks are only for the model.
             Block::Thinking { .. } | Block::Remark { .. } => {}
             Block::ToolCall { name, args, .. } => {
                 self.json(&format!("Calls {name}"), args);

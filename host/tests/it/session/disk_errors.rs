@@ -8,8 +8,7 @@ use zot_test_support::skip::unsupported;
 use super::*;
 use crate::support::{is_helper_process, rerun};
 
-/// Runs the test `part` in a mount namespace of its own. `mount` is a shell command that sets it
-/// up.
+/// Runs the test `part` in its own mount namespace, which the shell command `mount` sets up.
 fn run_in_mount_namespace(part: &str, mount: &str) {
     let mut test = Command::new("unshare");
     test.args(["-m", "mount", "-t", "tmpfs", "x", "/mnt"]);

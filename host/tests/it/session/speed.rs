@@ -4,7 +4,7 @@ use std::time::{Duration, Instant};
 
 use super::*;
 
-/// `cargo test -p zot-host --release --test it session::speed -- --ignored --nocapture`
+/// Run with `cargo test -p zot-host --release --test it session::speed -- --ignored --nocapture`.
 #[test]
 #[ignore = "benchmark for the release profile"]
 fn ten_thousand_messages_load_within_200_ms() {
