@@ -1,8 +1,8 @@
 //! Model providers: the Anthropic and `OpenAI` APIs, and a demo that needs neither key nor network.
 //!
 //! [`resolve()`] creates a [`Provider`] from flags and configuration. [`Anthropic`] and [`OpenAi`]
-//! only write requests and decode events. They share the connection, retries and the detection of
-//! truncated answers.
+//! only write requests and decode events. Shared code handles connections, errors and truncated
+//! answers.
 
 pub mod anthropic;
 mod buffer;
@@ -83,9 +83,9 @@ pub enum Delta {
     Text(String),
     /// Reasoning.
     Thinking(String),
-    /// The end of a block of reasoning: later reasoning is a new block. The signature is what the
-    /// provider needs to recognise the block. Store it, and send it back unchanged and in the same
-    /// place. Without reasoning before it, it is a separate block: redacted reasoning, or the
+    /// The end of a block of reasoning: later reasoning is a new block. The provider needs the
+    /// signature to recognise the block. Store it, and send it back unchanged and in the same
+    /// place. If no reasoning comes before it, the signature is a separate block with the
     /// provider's data about the block that follows.
     ThinkingEnd(Option<String>),
     /// A tool call begins.
@@ -242,7 +242,7 @@ impl ProviderError {
                 format!("the conversation is too long for the {provider} model")
             }
             Self::Image { provider, .. } => format!("{provider} cannot use an image"),
-            // These words are those of the HTTP client.
+            // The message is from the HTTP client, not from the provider.
             Self::Network {
                 provider, message, ..
             } => {
@@ -255,11 +255,15 @@ impl ProviderError {
         }
     }
 
-    /// Returns how often to retry at most; `None` for no limit besides the time. A host name that does
-    /// not exist is probably a mistake.
+    /// Returns the maximum number of retries; `None` if only time limits them. A host name that
+    /// cannot be resolved is probably a mistake.
     pub fn max_retries(&self) -> Option<u32> {
         match self {
-            Self::Network { message, .. } if message.contains(NO_SUCH_HOST) => Some(3),
+            Self::Network { message, .. }
+                if message.contains(NO_SUCH_HOST) && !message.contains(NO_NAME_SERVER) =>
+            {
+                Some(3)
+            }
             _ => None,
         }
     }
@@ -273,8 +277,10 @@ impl ProviderError {
     }
 }
 
-/// What the system's resolver says about a host name that it cannot resolve.
+/// The start of the error message for a host name that cannot be resolved.
 const NO_SUCH_HOST: &str = "failed to lookup address";
+/// A part of that message if no name server answered, for example without a network.
+const NO_NAME_SERVER: &str = "Temporary failure";
 
 fn retry_note(retry_after: Option<Duration>) -> String {
     let seconds = retry_after.filter(|time| time.as_secs() > 0);

@@ -22,7 +22,7 @@ pub(super) struct Answer {
     pub(super) stop: Option<StopReason>,
 }
 
-/// What to answer to a tool call that is not complete.
+/// The result of a tool call that was cut off.
 const INCOMPLETE: &str = "this call is incomplete, so it did not run";
 
 #[derive(Debug)]
@@ -30,7 +30,7 @@ struct OpenCall {
     id: ToolId,
     name: String,
     args: String,
-    /// Whether the arguments exceed the size limit. Further pieces are dropped.
+    /// Whether the arguments exceed the size limit, in which case further pieces are dropped.
     too_large: bool,
 }
 
@@ -81,7 +81,7 @@ impl Answer {
             }
             Delta::Stop(stop) => {
                 self.stop = Some(stop);
-                // The answer can be cut off within a call.
+                // The answer was cut off within these calls, so they cannot run.
                 for OpenCall { id, name, .. } in std::mem::take(&mut self.open) {
                     self.malformed.push((id.clone(), INCOMPLETE.to_owned()));
                     let args = Object::new();
@@ -109,7 +109,7 @@ impl Answer {
     }
 
     /// Ends the block of reasoning that is streaming. If there is none, the signature is data about
-    /// the block that follows, which is of no interest to drivers.
+    /// the block that follows: it is stored, but drivers get no event.
     fn end_thinking(&mut self, new: Option<String>) -> Option<rpc::Event> {
         let is_open = std::mem::take(&mut self.thinking);
         match self.blocks.last_mut() {
@@ -150,7 +150,7 @@ impl Answer {
         text_of(&self.blocks)
     }
 
-    /// Returns the complete tool calls.
+    /// Returns the tool calls. A malformed call has no arguments.
     pub(super) fn tool_calls(&self) -> impl Iterator<Item = rpc::ToolCall> {
         self.blocks.iter().filter_map(|block| match block {
             Block::ToolCall { id, name, args } => {
@@ -182,13 +182,13 @@ impl Answer {
         }
     }
 
-    /// Reports whether there is no text. Providers reject blank messages.
+    /// Reports whether the text is empty or only whitespace. Providers reject such messages.
     pub(super) fn is_blank(&self) -> bool {
         self.text().trim().is_empty()
     }
 
-    /// Returns the blocks for the transcript. Reasoning at the end belongs to a block that is
-    /// missing, and providers reject it.
+    /// Returns the blocks for the transcript. Drops reasoning at the end: the block that it belongs
+    /// to is missing, so providers would reject it.
     pub(super) fn into_blocks(mut self) -> Vec<Block> {
         while let Some(Block::Thinking { .. }) = self.blocks.last() {
             self.blocks.pop();

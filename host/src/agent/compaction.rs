@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use futures_util::StreamExt;
 use tokio_util::sync::CancellationToken;
-use zot_protocol::{CompactEvent, NoteLevel, TurnPurpose, rpc};
+use zot_protocol::{CompactEvent, NoteLevel, StopReason, TurnPurpose, rpc};
 
 use super::{Agent, answer::Answer, events::Events, model_call::Failures};
 use crate::{
@@ -18,9 +18,9 @@ use crate::{
 /// How much of the transcript the model summarises.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Extent {
-    /// All of it. The request begins like the others, so that the provider's cache is used.
+    /// All of it. The request begins like every other request, so the provider's cache is used.
     Whole,
-    /// As much as fits, if all of it does not.
+    /// Only as much as fits into the context window.
     Shortened,
 }
 
@@ -35,7 +35,7 @@ const INTRODUCTION: &str = "Summary of the conversation so far:";
 
 /// Why no summary was created.
 enum NoSummary {
-    /// zot or an interceptor refused the request. Contains the reason, and the notes for the user.
+    /// The reason, from zot or an interceptor, and the notes for the user.
     Refused(String, HeldNotes),
     /// The provider failed with this message.
     Failed(String),
@@ -169,12 +169,21 @@ impl Agent {
             }
             let summary = answer.text().trim().to_owned();
             match error {
-                None if !summary.is_empty() => return Ok(summary),
-                // The tools are offered only because the request must begin like the others.
+                // The tools are offered only because the request must begin like every other
+                // request. If the model calls one, forbid calls and ask again. Any text before the
+                // call only announces it.
                 None if answer.tool_calls().next().is_some() && may_call => may_call = false,
                 None => {
-                    let why = "the model returned no summary; the conversation is unchanged";
-                    return Err(refused(why.to_owned()));
+                    let why = if answer.tool_calls().next().is_some() {
+                        "the model called a tool instead of writing a summary"
+                    } else if answer.stop == Some(StopReason::Length) {
+                        "the summary was cut off at the model's output limit"
+                    } else if summary.is_empty() {
+                        "the model returned no summary"
+                    } else {
+                        return Ok(summary);
+                    };
+                    return Err(refused(format!("{why}; the conversation is unchanged")));
                 }
                 Some(ProviderError::TooLong { .. }) if extent == Extent::Whole => {
                     extent = Extent::Shortened;

@@ -71,12 +71,14 @@ impl Events {
     }
 }
 
-/// The events of a running prompt, in order. Dropping the stream aborts the prompt.
+/// The events of a running prompt or compaction, in order. Dropping the stream cancels the
+/// operation.
 #[derive(Debug)]
 pub struct EventStream {
     from: mpsc::Receiver<rpc::Event>,
     received: u64,
-    /// The number of events that the caller has handled: those it received before its latest call.
+    /// The number of events that the caller has handled: those it received before its latest call
+    /// to `next` or `ready`.
     handled: watch::Sender<u64>,
 }
 

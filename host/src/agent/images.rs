@@ -11,17 +11,18 @@ use zot_protocol::Content;
 use crate::message::Block;
 
 /// The maximum width and height in pixels. Anthropic rejects images with more than 8000 pixels on a
-/// side, or 2000 if a request contains more than 20 images, and no provider shows its models more
-/// than this.
+/// side, or 2000 if a request contains more than 20 images, and every provider scales larger images
+/// down.
 const MAX_SIDE: u32 = 2000;
-/// The maximum size in bytes of base64. Anthropic's limit is 5 MB.
+/// The maximum size of the base64 data in bytes. Anthropic's limit is 5 MB.
 const MAX_BASE64: usize = 5_000_000;
 /// The maximum number of pixels of an image to shrink. A small file can contain a huge image, and
 /// each pixel takes four bytes of memory.
 const MAX_PIXELS: u64 = 40_000_000;
-/// The same for an image that an extension may have made: it must not use much of zot's memory.
+/// The same limit for an image that an extension may have made. It is lower, because an extension
+/// must not be able to use much of zot's memory.
 const MAX_FOREIGN_PIXELS: u64 = 8_000_000;
-/// The maximum number of images in the result of a tool. No provider accepts more in one request.
+/// The maximum number of images in a tool's result. No provider accepts more in one request.
 const MAX_IMAGES: usize = 100;
 /// The JPEG quality of re-encoded images, from 1 to 100.
 const QUALITY: u8 = 85;
@@ -32,8 +33,8 @@ static DECODING: Semaphore = Semaphore::const_new(1);
 /// An image as a media type and base64 data.
 type Image = (String, String);
 
-/// Returns the image, shrunk if necessary. If it is too large and cannot be shrunk, returns a text
-/// that says so.
+/// Returns the image, shrunk if necessary. If it is too large and cannot be shrunk, the error is a
+/// text to use in its place.
 async fn fit(image: Image, max_pixels: u64) -> Result<Image, String> {
     let permit = DECODING.acquire().await;
     let _permit = permit.expect("the semaphore is never closed");
@@ -97,8 +98,8 @@ pub(super) async fn fit_result(
     }
 }
 
-/// Returns a smaller version of an image. Returns `None` if it is small enough, or if its header is
-/// invalid, in which case the provider decides.
+/// Returns a smaller version of an image. Returns `None` if it is small enough, or if its data is
+/// invalid, in which case the provider decides whether to accept it.
 fn shrink(data: &str, max_pixels: u64) -> Result<Option<Image>, String> {
     let Ok(bytes) = STANDARD.decode(data) else {
         return Ok(None);

@@ -5,9 +5,8 @@
 //! driver sees the answer once: text that a retry repeats is not sent again, and if the new answer
 //! is different, another `assistant_start` tells the driver to discard what it has.
 
-use std::time::Duration;
-
 use futures_util::StreamExt;
+use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 use zot_protocol::{InterceptName, NoteLevel, rpc};
 
@@ -33,7 +32,8 @@ pub(super) enum Ended {
 #[derive(Default)]
 pub(super) struct Failures {
     retries: u32,
-    waited: Duration,
+    /// When the first attempt failed.
+    since: Option<Instant>,
     has_compacted: bool,
     pub(super) has_removed_images: bool,
 }
@@ -96,8 +96,8 @@ impl Seen {
         Piece::Restart(self.text.clone())
     }
 
-    /// Called before a tool call begins and at the end of the answer, when this answer must contain
-    /// everything that the driver has seen.
+    /// Restarts the answer if it does not contain everything that the driver has seen. Called
+    /// before a tool call begins and at the end of the answer.
     fn settle(&mut self) -> Piece {
         match self.repeated {
             Some(at) if at < self.text.len() || self.has_old_calls => self.restart(""),
@@ -119,7 +119,8 @@ impl Agent {
         loop {
             let (answer, ended) = self.attempt(held, &mut seen, events, cancel).await;
             let Ended::Failed(error) = ended else {
-                // An earlier attempt may have shown more than the one that was aborted.
+                // Keep everything that was shown: an earlier attempt may have shown more than the
+                // one that was aborted.
                 let is_aborted = matches!(ended, Ended::Aborted) && !held;
                 return Reply {
                     answer: if is_aborted {
@@ -137,7 +138,8 @@ impl Agent {
                 } else {
                     Ended::Failed(error)
                 };
-                // An earlier attempt may have shown more of its answer than the last one.
+                // Keep everything that was shown: an earlier attempt may have shown more than the
+                // last one.
                 let answer = if held {
                     answer
                 } else {
@@ -154,7 +156,7 @@ impl Agent {
         }
     }
 
-    /// Sends the transcript once.
+    /// Makes one attempt: sends the transcript and streams the answer.
     async fn attempt(
         &self,
         held: bool,
@@ -238,7 +240,8 @@ impl Agent {
             ProviderError::TooLong { .. } => {
                 !std::mem::replace(&mut failures.has_compacted, true)
                     && self.make_room_after_overflow(events, cancel).await
-                    // Now, because later it would drop the reasoning of a tool call.
+                    // Rebuild the prefix now. After the retry, that would drop the reasoning of a
+                    // tool call.
                     && self.prepare_prefix().await.is_ok()
             }
             ProviderError::Image { .. } => {
@@ -257,18 +260,15 @@ impl Agent {
         events: &Events,
         cancel: &CancellationToken,
     ) -> bool {
-        let Failures {
-            retries, waited, ..
-        } = failures;
-        let policy = &self.config.retry;
-        let wait = policy.wait(*retries, *waited, error.retry_after());
+        let Failures { retries, since, .. } = failures;
+        let passed = since.get_or_insert_with(Instant::now).elapsed();
+        let wait = (self.config.retry).wait(*retries, passed, error.retry_after());
         let may_pass =
             error.is_transient() && error.max_retries().is_none_or(|most| *retries < most);
         let Some(wait) = wait.filter(|_| may_pass) else {
             return false;
         };
         *retries += 1;
-        *waited += wait;
         let wait_ms = u64::try_from(wait.as_millis()).unwrap_or(u64::MAX);
         // Send only a summary, because the provider's message has not been intercepted.
         let event = rpc::Retry::new(*retries, wait_ms, error.summary());

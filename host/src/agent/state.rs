@@ -27,17 +27,17 @@ pub(crate) struct State {
     pub(crate) prefix_status: PrefixStatus,
     /// The state that the model was last told about.
     pub(crate) told: Told,
-    /// What to show in addition to the messages loaded from the session file. Each mark has the
-    /// number of messages before it.
+    /// What to show in addition to the messages loaded from the session file. Each mark is paired
+    /// with the number of messages before it.
     pub(crate) marks: Vec<(usize, Mark)>,
     pub(crate) usage: rpc::Usage,
     /// What to tell the model with the user's next message.
     pub(crate) remarks: Vec<String>,
-    /// Changes to tell it as well, and what it knows then.
+    /// Changes to report with the same message, and what the model has been told after it.
     pub(crate) changes: Option<(Vec<String>, Told)>,
     /// The JSON Schema of the answer to the running prompt.
     pub(crate) output_schema: Option<Arc<Object>>,
-    /// Tokens in the transcript: the provider's last count, or an estimate.
+    /// Tokens in the context window: the provider's last count, or an estimate for the transcript.
     pub(crate) used: u64,
 }
 
@@ -50,7 +50,7 @@ impl State {
     ) -> Self {
         Self {
             used: estimate(&opened.transcript),
-            prefix_status: opened.prefix_status(),
+            prefix_status: PrefixStatus::Continued,
             transcript: shared(opened.transcript),
             prefix: opened.prefix,
             told: opened.told,
@@ -69,7 +69,7 @@ impl State {
     /// Switches to another session.
     pub(crate) fn take_over(&mut self, opened: Opened) -> Result<Written, SessionError> {
         self.used = estimate(&opened.transcript);
-        self.prefix_status = opened.prefix_status();
+        self.prefix_status = PrefixStatus::Continued;
         self.prefix = opened.prefix;
         self.told = opened.told;
         self.marks = opened.marks;
@@ -110,10 +110,11 @@ impl State {
     /// Sets the prefix if it differs from the current one. Earlier reasoning is not valid with a
     /// different prefix, so it is dropped.
     pub(crate) fn set_prefix(&mut self, new: Prefix, told: Told) -> Result<Written, SessionError> {
-        if self.prefix.as_ref().is_some_and(|old| old.is_same(&new)) {
+        if self.prefix.as_ref() == Some(&new) {
             return Ok(Written::Yes);
         }
-        if self.prefix.is_some() {
+        let is_same = self.prefix.as_ref().is_some_and(|old| old.is_same(&new));
+        if self.prefix.is_some() && !is_same {
             for message in Arc::make_mut(&mut self.transcript) {
                 if message.has_thinking() {
                     Arc::make_mut(message).drop_thinking();
@@ -125,7 +126,7 @@ impl State {
         written
     }
 
-    /// Takes the remarks for the user's next message, and what the model knows after it.
+    /// Takes the remarks for the user's next message, and what the model has been told after it.
     pub(crate) fn take_remarks(&mut self) -> (Vec<String>, Option<Told>) {
         let (mut remarks, told) = match self.changes.take() {
             Some((changes, told)) => (changes, Some(told)),
@@ -135,7 +136,7 @@ impl State {
         (remarks, told)
     }
 
-    /// Records what the model knows.
+    /// Records what the model has been told.
     pub(crate) fn set_told(&mut self, told: Told) -> Result<Written, SessionError> {
         let written = self.session.set_told(&told);
         self.told = told;
@@ -164,8 +165,9 @@ impl State {
         self.used >= most / 100 * FULL_PERCENT
     }
 
-    /// Returns the maximum size of a transcript in bytes after the provider has rejected this one.
-    /// Text can have fewer bytes per token than usual, and the window can be smaller than assumed.
+    /// Returns the size in bytes to which to shorten a transcript that the provider has rejected.
+    /// It is small because text can have fewer bytes per token than usual, and the context window
+    /// can be smaller than assumed.
     pub(crate) fn safe_bytes(&self) -> usize {
         let model = &self.model;
         let tokens = model.max_input.unwrap_or(model.context_window);

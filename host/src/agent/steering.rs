@@ -7,7 +7,7 @@ use parking_lot::Mutex;
 
 use super::turn::Prompt;
 
-/// The maximum number of messages that wait to be delivered, and their maximum size in bytes.
+/// The maximum number of messages that wait to be delivered, and their maximum total size in bytes.
 const MAX_MESSAGES: usize = 16;
 const MAX_BYTES: usize = 32 << 20;
 
@@ -18,8 +18,8 @@ pub enum SteerError {
     /// No prompt is running.
     #[error("no prompt is running")]
     Idle,
-    /// Too many messages are waiting.
-    #[error("too many messages are waiting for the agent")]
+    /// Too many messages are waiting, or they are too large.
+    #[error("too many or too large messages are waiting for the agent")]
     Full,
 }
 

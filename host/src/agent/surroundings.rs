@@ -17,7 +17,7 @@ const MAX_BRANCH: usize = 200;
 pub(super) struct Surroundings {
     /// The date, such as `2026-11-16`.
     pub(super) date: String,
-    /// The kernel, its version and the processor.
+    /// The kernel, its version and the processor architecture.
     pub(super) system: String,
     /// The user's shell, such as `zsh`.
     pub(super) shell: Option<String>,

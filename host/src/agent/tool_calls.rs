@@ -46,8 +46,8 @@ impl Executor for BuiltinTools<'_> {
         progress: Progress<'e>,
     ) -> Running<'e, ToolOutcome> {
         Box::pin(async move {
-            // Such a command would outlive the extension's call, and could not be cancelled with
-            // it.
+            // A background command would outlive the extension's call, and could not be cancelled
+            // with it.
             let in_background = args.get("run_in_background").is_some_and(|it| *it != false);
             if chain.caller().is_some() && in_background {
                 return ToolOutcome::error(
@@ -55,7 +55,8 @@ impl Executor for BuiltinTools<'_> {
                     "an extension cannot run a command in the background",
                 );
             }
-            // A cancelled tool stops everything it has started before it returns.
+            // Wait even if the call is cancelled: a tool stops everything it has started before it
+            // returns.
             let running = self.0.run(chain.tool(), args, progress, chain.token());
             running
                 .await
@@ -75,7 +76,8 @@ struct ModelCall<'e> {
 
 impl Watcher for ModelCall<'_> {
     async fn intercepted(&mut self, _: Option<&Object>, notes: HeldNotes) {
-        // Cancelling the call can drop this future. The event is then still unsent.
+        // Clear the event only after sending it: if the call is cancelled, this future may be
+        // dropped before the event is sent.
         if let Some(event) = &self.event {
             self.events.send(event.clone()).await;
             self.event = None;
@@ -164,7 +166,8 @@ impl Agent {
         cancel: &CancellationToken,
     ) {
         if batch.len() > 1 {
-            // An interceptor has as much time for each call as if the calls ran one by one.
+            // Ask the interceptors about one call at a time, so that they have the full time for
+            // each.
             let turns = Arc::default();
             for it in &mut batch {
                 it.invocation.take_turns(Arc::clone(&turns));
@@ -244,7 +247,7 @@ impl Agent {
         let running = async {
             let executor = self.executor(&call.name);
             let outcome = invocation.run(executor.as_deref(), &mut watcher).await;
-            // Dropping the watcher ends the forwarding.
+            // The watcher is dropped here, which ends the forwarding.
             (outcome, watcher.event)
         };
         let forwarding = async {
@@ -266,7 +269,7 @@ impl Agent {
         outcome
     }
 
-    /// Returns the executor of a tool, or `None` if this session has no such tool.
+    /// Returns the executor of a tool, or `None` if the tool is not offered in this session.
     fn executor(&self, tool: &str) -> Option<Box<dyn Executor + '_>> {
         if !self.config.tools.has(tool) {
             return None;

@@ -37,7 +37,7 @@ pub struct Prompt {
     /// The images, each as a media type and base64 data.
     pub images: Vec<(String, String)>,
     /// The JSON Schema of the final answer, for providers with structured output; `None` for text.
-    /// The answer is not checked.
+    /// zot does not check that the answer matches it.
     pub output_schema: Option<Arc<Object>>,
 }
 
@@ -50,7 +50,7 @@ impl Prompt {
         }
     }
 
-    /// The size in bytes.
+    /// Returns the size in bytes.
     pub(super) fn bytes(&self) -> usize {
         let images = self.images.iter().map(|(_, data)| data.len());
         self.text.len() + images.sum::<usize>()
@@ -101,8 +101,8 @@ impl Agent {
         self.steering.push(prompt)
     }
 
-    /// Adds messages that the user has sent in the meantime to the transcript. Returns whether
-    /// there were any.
+    /// Adds messages that the user has sent in the meantime to the transcript. Returns whether any
+    /// was added.
     async fn deliver(
         &self,
         messages: VecDeque<Prompt>,
@@ -149,6 +149,11 @@ impl Agent {
         let mut event = UserMessageEvent::new(&text);
         event.image_count = u32::try_from(images.len()).ok().filter(|count| *count > 0);
         let mut content = images::fit_prompt(images).await;
+        for block in &content {
+            if let Block::Remark { text } = block {
+                self.config.hooks.notice(NoteLevel::Warn, text);
+            }
+        }
         if !text.is_empty() || content.is_empty() {
             content.push(Block::Text { text });
         }
@@ -177,6 +182,9 @@ impl Agent {
             }
             match self.step(step, events, cancel).await {
                 Next::Call => {
+                    self.make_room(events, cancel).await;
+                    // Deliver the messages after making room, so that a summary does not replace
+                    // them before the model has read them.
                     self.deliver(self.steering.take(), events, cancel).await;
                 }
                 Next::Finish => loop {
@@ -184,13 +192,13 @@ impl Agent {
                     if messages.is_empty() {
                         return;
                     }
+                    self.make_room(events, cancel).await;
                     if self.deliver(messages, events, cancel).await {
                         break;
                     }
                 },
                 Next::End => return,
             }
-            self.make_room(events, cancel).await;
         }
     }
 
@@ -235,7 +243,7 @@ impl Agent {
         self.prepare_prefix().await
     }
 
-    /// Asks the `turn_start` interceptors, which can block any model call. `Err` is the reason.
+    /// Asks the `turn_start` interceptors, which can block any model call. The error is the reason.
     pub(super) async fn may_call_model(
         &self,
         step: u32,
@@ -262,7 +270,7 @@ impl Agent {
         let calls: Vec<rpc::ToolCall> = answer.tool_calls().collect();
         let mut malformed = answer.malformed.clone();
         if stop == StopReason::Length {
-            // The arguments of the last call may be missing.
+            // A last call without arguments is probably incomplete.
             let last = calls.last().filter(|call| call.args.is_empty());
             let cut = last.filter(|call| malformed.iter().all(|(id, _)| *id != call.id));
             malformed.extend(cut.map(|call| (call.id.clone(), String::new())));
@@ -287,9 +295,9 @@ impl Agent {
         Next::Call
     }
 
-    /// Tells the user that an answer was truncated at the output limit. Returns the result of a tool
-    /// call that is incomplete because of this. If the answer has no calls, prepares a remark for
-    /// the model.
+    /// Tells the user that an answer was truncated at the output limit. Returns the result of a
+    /// tool call that is incomplete because of this. If the answer has no calls, prepares a remark
+    /// for the model.
     async fn report_cut(&self, is_text: bool) -> String {
         let cut = "cut off at the model's output limit";
         if is_text {
@@ -342,8 +350,8 @@ impl Agent {
         events.release(notes).await;
     }
 
-    /// Returns the text to show instead of the answer's text, or `None` if no extension intercepts
-    /// it.
+    /// Returns the text to show instead of the answer's text, or `None` if there is no text or no
+    /// extension intercepts it.
     async fn visible(&self, answer: &Answer, held: bool) -> Option<(String, HeldNotes)> {
         if !held && !self.host.intercepts(&InterceptName::AssistantMessage) {
             return None;
@@ -358,7 +366,7 @@ impl Agent {
 
     /// Passes text from the model or its provider through the `assistant_message` interceptors.
     /// Returns the resulting text, or the reason given by the interceptor that blocked it. No part
-    /// of the text may be shown before that.
+    /// of the text may be shown before this returns.
     pub(super) async fn reviewed(&self, text: String) -> (Result<String, String>, HeldNotes) {
         let asked = AssistantMessageIntercept::new(text).into();
         let (outcome, notes) = self.host.intercept_holding_notes(asked).await;
@@ -443,7 +451,7 @@ impl Agent {
         events.send(event).await;
     }
 
-    /// Records in the session that the model's turn did not end normally.
+    /// Records in the session how the model's turn ended, unless it ended normally.
     async fn mark_end(&self, stop: &StopReason, error: Option<String>) {
         if !matches!(stop, StopReason::EndTurn | StopReason::ToolUse) {
             let stop = stop.clone();

@@ -7,10 +7,11 @@
 use std::borrow::Cow;
 
 /// Words that run the command after them, possibly after options.
-const WRAPPERS: [&str; 28] = [
-    "!", "bash", "builtin", "busybox", "command", "dash", "do", "doas", "elif", "else", "env",
-    "eval", "exec", "find", "if", "ionice", "nice", "nohup", "setsid", "sh", "sudo", "then",
-    "time", "timeout", "until", "while", "xargs", "zsh",
+const WRAPPERS: [&str; 35] = [
+    "!", "bash", "builtin", "busybox", "command", "coproc", "dash", "do", "doas", "elif", "else",
+    "env", "eval", "exec", "find", "if", "ionice", "nice", "nohup", "pkexec", "setpriv", "setsid",
+    "sh", "stdbuf", "su", "sudo", "then", "time", "timeout", "unshare", "until", "watch", "while",
+    "xargs", "zsh",
 ];
 
 /// The longest pattern to offer, in bytes. A user must be able to read all of it on one line.
@@ -33,8 +34,8 @@ pub(super) fn matches(pattern: &str, command: &str) -> bool {
     bare.is_some_and(|bare| glob(bare, command)) || glob(pattern, command)
 }
 
-/// Compares a text with a pattern in which `*` stands for any text. Written by hand, because `?`,
-/// `[` and `{` are also special in glob libraries and are common in commands.
+/// Reports whether text matches a pattern in which `*` stands for any text. Written by hand,
+/// because `?`, `[` and `{` are also special in glob libraries and are common in commands.
 pub(super) fn glob(pattern: &str, text: &str) -> bool {
     let Some((first, rest)) = pattern.split_once('*') else {
         return pattern == text;
@@ -78,8 +79,8 @@ pub(super) fn is_simple(command: &str) -> bool {
 }
 
 /// Returns the pattern for the commands that begin like this one, such as `cargo test *`: the
-/// program and, if there is one, its subcommand. Returns `None` if the pattern could mean something
-/// other than it seems to.
+/// program and, if there is one, its subcommand. Returns `None` if the pattern could allow more
+/// than it seems to.
 pub(super) fn prefix(command: &str) -> Option<String> {
     let is_plain = |char: char| char.is_ascii_alphanumeric() || "._/+-".contains(char);
     let mut words = command.split([' ', '\t']).filter(|word| !word.is_empty());
@@ -124,7 +125,8 @@ pub(super) fn parts(whole: &str) -> Vec<Cow<'_, str>> {
     parts
 }
 
-/// Adds a part in all its spellings. If it follows a redirection, its first word is a file.
+/// Adds a part in all its spellings. If it follows a redirection, its first word is a file, so a
+/// command can begin at any later word.
 fn add(part: &str, is_redirected: bool, parts: &mut Vec<Cow<'_, str>>) {
     let part = part.trim();
     if part.is_empty() {
@@ -216,8 +218,8 @@ mod tests {
         }
     }
 
-    /// If the command ran anything else, bash would report that it was not found, and a redirection
-    /// would leave a file.
+    /// Reports whether bash runs only `true`. It would report any other command as not found, and a
+    /// redirection would leave a file.
     fn runs_nothing_else(command: &str) -> bool {
         let folder = tempfile::tempdir().unwrap();
         let output = std::process::Command::new("/bin/bash")

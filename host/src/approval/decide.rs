@@ -82,7 +82,7 @@ fn applies(rule: &ApprovalRule, call: &PendingCall<'_>) -> bool {
         && rule.args.as_ref().is_none_or(|args| match rule.action {
             ApprovalAction::Allow => args == call.args,
             _ if args.is_empty() => call.args.is_empty(),
-            // More arguments, which a tool may ignore, do not get around the rule.
+            // Extra arguments, which a tool may ignore, must not get around the rule.
             _ => args
                 .iter()
                 .all(|(name, value)| call.args.get(name) == Some(value)),
@@ -90,8 +90,8 @@ fn applies(rule: &ApprovalRule, call: &PendingCall<'_>) -> bool {
         && (rule.caller.as_ref()).is_none_or(|caller| command::glob(caller, &caller_of(call)))
 }
 
-/// Returns the caller as a rule names it: `model` or `extension:NAME`. Without the prefix, a rule for
-/// the model would also match an extension called `model`.
+/// Returns the caller as a rule names it: `model` or `extension:NAME`. Without the prefix, a rule
+/// for the model would also match an extension called `model`.
 pub(super) fn caller_of(call: &PendingCall<'_>) -> Cow<'static, str> {
     match call.caller {
         None => "model".into(),
@@ -105,7 +105,7 @@ mod tests {
 
     use super::*;
 
-    /// Rules for `bash`, written as `allow git *`.
+    /// Returns rules for `bash`, written as `allow git *`.
     fn rules(lines: &[&str]) -> Vec<ApprovalRule> {
         let rule = |line: &&str| {
             let (action, command) = line.split_once(' ').unwrap();

@@ -5,11 +5,10 @@ use zot_protocol::{ApprovalAction, ApprovalRule};
 
 use super::{PendingCall, command, decide::caller_of};
 
-/// The tool whose calls are allowed by their argument `command` alone.
+/// The tool for which allowing a call means allowing its `command`, whatever its other arguments.
 const SHELL: &str = "bash";
 
-/// The rules that allow a call and others like it, for its caller only. Each also allows the call
-/// itself.
+/// The rules that allow a call and others like it, for its caller only. The user chooses one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Grants {

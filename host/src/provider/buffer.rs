@@ -8,7 +8,7 @@ use std::sync::Arc;
 use bytes::Bytes;
 use parking_lot::Mutex;
 
-/// A buffer is dropped if the request uses less than this fraction of it: one byte in `WASTE`.
+/// A buffer is dropped if the request used less than `1 / WASTE` of it.
 const WASTE: usize = 4;
 
 /// Holds the buffer while no request uses it.
@@ -16,7 +16,7 @@ const WASTE: usize = 4;
 pub(super) struct BodyBuffer(Arc<Mutex<Vec<u8>>>);
 
 impl BodyBuffer {
-    /// Takes the buffer. It is empty.
+    /// Takes the buffer, which is empty but may have capacity.
     pub(super) fn take(&self) -> Vec<u8> {
         std::mem::take(&mut *self.0.lock())
     }

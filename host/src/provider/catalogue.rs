@@ -4,9 +4,9 @@ use std::fmt;
 
 use serde::Deserialize;
 use serde_json::Value;
-use zot_protocol::{Config, ModelConfig, Object, Reasoning, rpc::ModelInfo};
+use zot_protocol::{Config, ModelConfig, Object, ProviderApi, Reasoning, rpc::ModelInfo};
 
-use super::{Listed, Tokens};
+use super::{Listed, Providers, Tokens};
 use crate::{home::Home, untrusted::read_own};
 
 /// The built-in models.
@@ -17,17 +17,20 @@ const MAX_MODELS: usize = 10_000;
 /// Providers whose servers run on the user's machine.
 const LOCAL: [&str; 3] = [super::openai::OLLAMA, "lmstudio", "llamacpp"];
 
-/// The known models: the built-in ones, changed and extended by the user's `models.json`.
+/// The known models: the built-in ones, changed and extended by the user's `models.json` and
+/// `config.json`.
 ///
-/// The file is `{"models": [{"provider": "ollama", "id": "qwen3:8b", …}]}`. All fields except
-/// `provider` and `id` are optional and default to those of the built-in model: `context_window`
-/// and `max_output` in tokens; `reasoning`, a [`Thinks`]; `reasoning_off`, the effort that turns
-/// reasoning off; `prices` in US dollars per million tokens: `input`, `output`, `cache_read` and
-/// `cache_write`; `long`, the price factors `input` and `output` for requests with more than
-/// `above` input tokens.
+/// `models.json` is `{"models": [{"provider": "ollama", "id": "qwen3:8b", …}]}`. All fields except
+/// `provider` and `id` are optional and default to those of the known or assumed model:
+/// `context_window`, `max_input` and `max_output` in tokens; `retired`, a date; `reasoning`, a
+/// [`Thinks`]; `reasoning_off`, the effort that turns reasoning off; `prices` in US dollars per
+/// million tokens: `input`, `output`, `cache_read` and `cache_write`; `long`, the price factors
+/// `input` and `output` for requests with more than `above` input tokens.
 #[derive(Debug, Clone)]
 pub struct Catalogue {
     models: Vec<Model>,
+    /// Providers that offer another provider's models, as proxies do, each with that provider.
+    proxies: Vec<(String, &'static str)>,
 }
 
 /// One model.
@@ -158,7 +161,8 @@ impl Model {
         let base = newest.cloned().unwrap_or_else(|| Self {
             provider: provider.to_owned(),
             id: String::new(),
-            // Servers on the user's machine often have less memory than the model could use.
+            // Servers on the user's machine often lack the memory for the model's full context
+            // window.
             context_window: if LOCAL.contains(&provider) {
                 32_768
             } else {
@@ -182,7 +186,7 @@ impl Model {
             retired: None,
             source: ModelSource::Assumed,
             // A different model on a compatible server may not support Claude's form of reasoning.
-            thinks: if provider == super::anthropic::NAME && !id.starts_with("claude") {
+            thinks: if base.provider == super::anthropic::NAME && !id.starts_with("claude") {
                 Thinks::Effort
             } else {
                 base.thinks
@@ -211,9 +215,8 @@ impl Model {
         self.retired.as_deref().is_some_and(|date| date <= today)
     }
 
-    /// Returns what to tell the user about this choice of model, one line each: that its properties
-    /// are assumed, or that the provider has switched it off. `today` is a date such as
-    /// `2026-11-18`.
+    /// Returns the warnings to show when the user chooses this model: that its properties are
+    /// assumed, or that the provider has switched it off. `today` is a date such as `2026-11-18`.
     pub fn remarks(&self, today: &str) -> Vec<String> {
         let mut remarks = Vec::new();
         let id = self.id.escape_debug();
@@ -231,7 +234,7 @@ impl Model {
         remarks
     }
 
-    /// Returns what to tell the user if the model does not support the requested reasoning level.
+    /// Returns a warning if the model does not support the requested reasoning level.
     pub fn reasoning_remark(&self, reasoning: Option<Reasoning>) -> Option<String> {
         let id = self.id.escape_debug();
         let off = self.reasoning_off.as_deref();
@@ -243,13 +246,14 @@ impl Model {
             (Thinks::AdaptiveAlways, Reasoning::Off) => Some(format!(
                 "`{id}` always reasons: using its lowest level instead of `off`"
             )),
-            (Thinks::Effort, Reasoning::Off)
-                if off != Some("none") && self.source != ModelSource::Assumed =>
-            {
+            (Thinks::Effort, Reasoning::Off) if off != Some("none") => {
                 let lowest = off.unwrap_or("low");
-                Some(format!(
-                    "`{id}` always reasons: using its lowest level, `{lowest}`, instead of `off`"
-                ))
+                let why = if self.source == ModelSource::Assumed {
+                    "cannot turn reasoning off for the unknown model"
+                } else {
+                    "cannot turn reasoning off for"
+                };
+                Some(format!("{why} `{id}`: using its lowest level, `{lowest}`"))
             }
             _ => None,
         }
@@ -291,7 +295,10 @@ impl From<&Model> for ModelInfo {
 impl Catalogue {
     /// Returns the built-in models.
     pub fn built_in() -> Self {
-        let mut catalogue = Self { models: Vec::new() };
+        let mut catalogue = Self {
+            models: Vec::new(),
+            proxies: proxies(&Config::default()),
+        };
         let faults = catalogue.extend(EMBEDDED.as_bytes(), ModelSource::BuiltIn);
         debug_assert!(faults.is_empty(), "{faults:?}");
         catalogue
@@ -302,6 +309,7 @@ impl Catalogue {
     /// anyway.
     pub fn load(home: &Home, config: &Config) -> (Self, Vec<String>) {
         let mut catalogue = Self::built_in();
+        catalogue.proxies = proxies(config);
         let path = home.models();
         let faults = match read_own(&path, MAX_BYTES) {
             Ok(None) => Vec::new(),
@@ -344,20 +352,52 @@ impl Catalogue {
     /// Returns what is known or assumed about a model. Ignores a date after the name (`-20250929`,
     /// `-2025-09-29`) and `-latest`.
     pub fn model(&self, provider: &str, id: &str) -> Model {
-        let find = |id: &str| {
-            let mut models = self.models.iter();
-            models.find(|model| model.provider == provider && model.id == id)
+        if let Some(known) = self.known(provider, id) {
+            return Model {
+                id: id.to_owned(),
+                ..known.clone()
+            };
+        }
+        let Some(known) = self.origin(provider).and_then(|it| self.known(it, id)) else {
+            return self.assumed(provider, id);
         };
-        let Some(known) = find(id).or_else(|| find(undated(id)?)) else {
-            return Model::assumed(self.newest(provider), provider, id);
-        };
+        // A proxy sets its own prices, and decides itself when to retire a model.
         Model {
+            provider: provider.to_owned(),
             id: id.to_owned(),
+            prices: None,
+            long: None,
+            retired: None,
             ..known.clone()
         }
     }
 
-    /// Returns a provider's newest model, which comes first.
+    fn known(&self, provider: &str, id: &str) -> Option<&Model> {
+        let find = |id: &str| {
+            let mut models = self.models.iter();
+            models.find(|model| model.provider == provider && model.id == id)
+        };
+        find(id).or_else(|| find(undated(id)?))
+    }
+
+    /// Returns the provider whose models a proxy offers, or `None` if this provider is not a proxy.
+    fn origin(&self, provider: &str) -> Option<&'static str> {
+        let mut proxies = self.proxies.iter();
+        proxies
+            .find(|(name, _)| name == provider)
+            .map(|(_, origin)| *origin)
+    }
+
+    fn assumed(&self, provider: &str, id: &str) -> Model {
+        let newest = self.newest(provider);
+        let newest = newest.or_else(|| self.newest(self.origin(provider)?));
+        Model {
+            provider: provider.to_owned(),
+            ..Model::assumed(newest, provider, id)
+        }
+    }
+
+    /// Returns a provider's newest model, which is listed first.
     pub fn newest(&self, provider: &str) -> Option<&Model> {
         let mut models = self.models.iter();
         models.find(|model| model.provider == provider)
@@ -431,29 +471,51 @@ impl Catalogue {
             .position(|model| model.provider == entry.provider && model.id == entry.id);
         let mut model = match known {
             Some(at) => self.models[at].clone(),
-            None => Model::assumed(self.newest(&entry.provider), &entry.provider, &entry.id),
+            None => self.model(&entry.provider, &entry.id),
         };
         model.context_window = entry.context_window.unwrap_or(model.context_window);
         model.max_input = entry.max_input.or(model.max_input);
         model.max_output = entry.max_output.unwrap_or(model.max_output);
         if source == ModelSource::BuiltIn {
-            // The built-in list is complete, so nothing is assumed.
+            // The built-in list states how each model reasons, so assume nothing.
             model.thinks = Thinks::None;
         } else {
             model.output_limit = entry.max_output.or(model.output_limit);
         }
+        // An id alone says nothing about the model, so its properties are still assumed.
+        let says_nothing =
+            source == ModelSource::Config && sizes == [None; 3] && entry.reasoning.is_none();
+        let is_assumed = says_nothing && model.source == ModelSource::Assumed;
         model.retired = entry.retired.or(model.retired);
         model.thinks = entry.reasoning.unwrap_or(model.thinks);
         model.reasoning_off = entry.reasoning_off.or(model.reasoning_off);
         model.prices = entry.prices.or(model.prices);
         model.long = entry.long.or(model.long);
-        model.source = source;
+        if !is_assumed {
+            model.source = source;
+        }
         match known {
             Some(at) => self.models[at] = model,
             None => self.models.push(model),
         }
         Ok(())
     }
+}
+
+/// Returns the providers that use Anthropic's API or `OpenAI`'s Responses API, each with the
+/// provider whose models they are assumed to offer.
+fn proxies(config: &Config) -> Vec<(String, &'static str)> {
+    let providers = Providers::of(config);
+    let specs = providers.names().filter_map(|name| providers.get(name));
+    let proxies = specs.filter_map(|spec| {
+        let origin = match spec.api {
+            ProviderApi::Anthropic => super::anthropic::NAME,
+            ProviderApi::OpenaiResponses => super::openai::NAME,
+            _ => return None,
+        };
+        (spec.name != origin).then(|| (spec.name.clone(), origin))
+    });
+    proxies.collect()
 }
 
 /// Returns the name without its date or `-latest`.
@@ -483,7 +545,10 @@ mod tests {
 
     #[test]
     fn the_built_in_list_is_valid() {
-        let mut catalogue = Catalogue { models: Vec::new() };
+        let mut catalogue = Catalogue {
+            models: Vec::new(),
+            proxies: Vec::new(),
+        };
         let faults = catalogue.extend(EMBEDDED.as_bytes(), ModelSource::BuiltIn);
         assert_eq!(faults, Vec::<String>::new());
         for model in catalogue.models() {

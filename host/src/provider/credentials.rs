@@ -32,8 +32,8 @@ pub struct Found<'s> {
     pub key: ApiKey,
     /// The environment variable that holds it; `None` if it is in the file.
     pub variable: Option<&'s str>,
-    /// The scheme, host and port of the server that it was saved for; `None` for the built-in URL of
-    /// the provider.
+    /// The scheme, host and port of the server that it was saved for; `None` for the provider's
+    /// built-in URL, or if the key is from the environment.
     pub origin: Option<String>,
 }
 
@@ -61,7 +61,7 @@ pub enum CredentialsError {
         /// The file.
         path: PathBuf,
     },
-    /// The file is invalid. It is left alone.
+    /// The file is invalid. It is not changed.
     #[error("invalid key file `{}`: {reason}\nhint: move it aside, then run `zot auth set PROVIDER`", path.display())]
     Broken {
         /// The file.
@@ -79,14 +79,15 @@ pub enum CredentialsError {
     },
 }
 
-/// The stored keys: `auth.json`, `{"anthropic": {"api_key": "…", "origin": "…"}}`, mode 0600.
+/// The stored keys: `{"anthropic": {"api_key": "…", "origin": "…"}}` in `auth.json`, with mode
+/// 0600.
 #[derive(Debug, Clone)]
 pub struct Credentials {
     path: PathBuf,
 }
 
 impl Credentials {
-    /// Returns the key store in this home.
+    /// Returns the key store in this home directory.
     pub fn of(home: &Home) -> Self {
         Self { path: home.auth() }
     }
@@ -156,8 +157,8 @@ impl Credentials {
         Ok(keys.keys().cloned().collect())
     }
 
-    /// Stores a key, and replaces an existing one for the same provider. The key is for this server
-    /// only; without one, for the built-in URL of the provider.
+    /// Stores a key, and replaces an existing one for the same provider. The key is sent only to
+    /// this server or, if there is none, to the provider's built-in URL.
     pub fn set(
         &self,
         provider: &str,

@@ -59,7 +59,7 @@ impl Provider for Demo {
     fn stream(&self, request: Request) -> Deltas {
         let script = self.script.clone();
         let played = Arc::clone(&self.played);
-        // Play a turn when the stream is polled, not when it is created.
+        // Play a turn when the stream is polled, so that an unused stream does not skip a turn.
         let steps = stream::once(async move {
             let steps = match script {
                 Some(script) => script.turn(played.fetch_add(1, Ordering::SeqCst), &request),
@@ -153,7 +153,7 @@ fn call(line: &str) -> Option<Result<(String, String), String>> {
         return Some(Err("Missing tool name: /call NAME {json}".to_owned()));
     }
     let args = args.trim();
-    // The arguments are only checked here. The agent parses them with its own limits.
+    // Only check the arguments here. The agent parses them, with its own limits.
     Some(match serde_json::from_str::<IgnoredAny>(args) {
         Ok(_) if args.starts_with('{') => Ok((name.to_owned(), args.to_owned())),
         Ok(_) => Err(format!("The arguments of {name} must be a JSON object.")),

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use super::buffer::BodyBuffer;
 use crate::message::Message;
 
-/// Serialised messages. `F` is the form in which an API keeps a message.
+/// Serialised messages. `F` is the type of a serialised message, which depends on the API.
 pub(super) struct Encoded<F> {
-    /// The model that they were serialised for: one model's data is not sent to another.
+    /// The model that they were serialised for: one model's reasoning is not sent to another.
     model: String,
     messages: Vec<(Arc<Message>, F)>,
     buffer: BodyBuffer,
@@ -25,7 +25,7 @@ impl<F> Default for Encoded<F> {
 }
 
 impl<F> Encoded<F> {
-    /// The memory for requests.
+    /// Returns the buffer for request bodies.
     pub(super) fn buffer(&self) -> BodyBuffer {
         self.buffer.clone()
     }
@@ -70,8 +70,8 @@ pub(super) fn push_element(list: &mut Vec<u8>, value: &serde_json::Value) {
     serde_json::to_writer(list, value).expect("JSON values serialise");
 }
 
-/// Appends a comma unless the list is empty. The list ends with the byte before the first element,
-/// or is empty.
+/// Appends a comma, unless the list has no elements yet: the buffer is empty or ends with the
+/// opening bracket.
 pub(super) fn separate(list: &mut Vec<u8>) {
     if !matches!(list.last(), None | Some(b'[')) {
         list.push(b',');

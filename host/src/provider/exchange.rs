@@ -16,7 +16,7 @@ use super::{
     sse::{self, SseError},
 };
 
-/// The maximum number of times that a request is sent again in a different form.
+/// The maximum number of different forms in which to send a request.
 const MAX_FORMS: u32 = 4;
 
 /// An API that answers a request with a stream of events.
@@ -38,7 +38,7 @@ pub(super) trait Decode: Send {
     fn event(&mut self, data: &str, deltas: &mut VecDeque<Delta>) -> Result<(), DecodeError>;
 
     /// Called when the connection has ended cleanly. Completes an answer that has no explicit end.
-    /// Default: such an answer counts as truncated.
+    /// By default, such an answer counts as truncated.
     fn end(&mut self, _deltas: &mut VecDeque<Delta>) {}
 }
 

@@ -107,7 +107,7 @@ impl Endpoint {
 #[derive(Debug)]
 pub(super) struct Fault {
     pub(super) error: ProviderError,
-    /// The parameter that the server rejected, if that is the reason.
+    /// The details, if the server rejected the request's content.
     pub(super) rejected: Option<Rejected>,
 }
 
@@ -122,7 +122,7 @@ pub(super) struct Rejected {
 }
 
 impl Rejected {
-    /// Reports whether the server does not accept the JSON Schema of an answer.
+    /// Reports whether the server rejected the JSON Schema of an answer.
     pub(super) fn is_about_schema(&self) -> bool {
         let names = [
             "output_config",
@@ -155,10 +155,11 @@ pub(super) struct Http {
     client: Client,
 }
 
-/// Limits on the size of an error response's body, and on the time to read it.
+/// The size limit of an error response's body.
 const ERROR_BODY: usize = 64 * 1024;
 /// The size limit of a list of models.
 const LISTED_BODY: usize = 8 * 1024 * 1024;
+/// The time limit for reading the body of an error response or a list of models.
 const ERROR_PATIENCE: Duration = Duration::from_secs(5);
 /// The maximum length of a message to show, in characters.
 const MESSAGE: usize = 500;
@@ -193,8 +194,8 @@ impl Http {
         let answer = self.send(Method::POST, url, headers, body).await?;
         let kind = answer.headers().get(CONTENT_TYPE);
         let kind = kind.and_then(|kind| kind.to_str().ok()).unwrap_or_default();
-        // Some servers omit or misstate the content type of their stream, but these two types are
-        // never a stream.
+        // Some servers omit or misstate the content type of their stream, but a response of one of
+        // these two types is never a stream.
         if kind.starts_with("application/json") || kind.starts_with("text/html") {
             let message = format!("expected an event stream, got {}", self.sanitise(kind));
             let text = error_text(&self.start_of(answer, ERROR_BODY).await);
@@ -206,11 +207,18 @@ impl Http {
         Ok(answer)
     }
 
-    /// Sends a GET request and returns the body, up to a size limit.
+    /// Sends a GET request and returns the body, which must not be large.
     pub(super) async fn get(&self, url: Url, headers: HeaderMap) -> Result<Vec<u8>, ProviderError> {
         let sent = self.send(Method::GET, url, headers, Bytes::new()).await;
-        let answer = sent.map_err(|fault| fault.error)?;
-        Ok(self.start_of(answer, LISTED_BODY).await)
+        let mut answer = sent.map_err(|fault| fault.error)?;
+        let mut body = Vec::new();
+        while let Some(bytes) = self.chunk(&mut answer).await? {
+            body.extend_from_slice(bytes.as_ref());
+            if body.len() > LISTED_BODY {
+                return Err(self.malformed("the response is too large"));
+            }
+        }
+        Ok(body)
     }
 
     /// Sends a request and waits for a response with a success status.
@@ -237,7 +245,7 @@ impl Http {
     ) -> Result<Option<impl AsRef<[u8]> + use<>>, ProviderError> {
         match tokio::time::timeout(self.endpoint.idle, answer.chunk()).await {
             Ok(Ok(bytes)) => Ok(bytes),
-            // Whatever the cause, the answer is incomplete.
+            // The cause does not matter: the answer is incomplete.
             Ok(Err(_)) => Err(self.cut_off()),
             Err(_) => Err(self.silent()),
         }
@@ -314,8 +322,7 @@ impl Http {
         ProviderError::Network {
             provider: self.provider.clone(),
             message: self.sanitise(&message),
-            // A server on this machine that is not running will not start by itself, and a certificate
-            // does not become valid.
+            // A retry does not help if a local server is not running or a certificate is invalid.
             is_transient: !(error.is_connect && (is_local || message.contains("certificate"))),
         }
     }

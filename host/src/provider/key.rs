@@ -4,9 +4,9 @@ use std::{borrow::Cow, fmt};
 
 use reqwest::header::HeaderValue;
 
-/// An API key. Its `Debug` output hides the text; [`ApiKey::expose`] is the only way to read it, so
-/// every use can be found. The memory is not zeroed, because the environment, the header and the
-/// TLS buffers hold copies as well.
+/// An API key. Its `Debug` output hides the text; [`ApiKey::expose`] is the only public way to read
+/// it, so every use can be found. The memory is not zeroed, because the environment, the header and
+/// the TLS buffers hold copies as well.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ApiKey(String);
 
@@ -20,7 +20,7 @@ pub enum KeyError {
     /// The text is too long for a header.
     #[error("API key is longer than {MAX_BYTES} bytes")]
     TooLong,
-    /// The text cannot be part of a header.
+    /// The text contains a character that a header must not contain.
     #[error("API key has an invalid character at position {0}")]
     Character(usize),
 }

@@ -9,7 +9,7 @@ pub(super) struct OutputLimit {
 }
 
 impl OutputLimit {
-    /// Returns the limit to send.
+    /// Returns the limit to send: the wanted one, or this model's learned limit if that is lower.
     pub(super) fn at_most(&self, model: &str, wanted: u64) -> u64 {
         match self.tokens {
             Some(tokens) if self.model == model => tokens.min(wanted),

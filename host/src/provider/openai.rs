@@ -47,7 +47,7 @@ struct Server {
 pub enum Responses {
     /// Never: the server has only Chat Completions.
     Never,
-    /// For `OpenAI`'s models. The server may be a proxy.
+    /// For models in the catalogue. The server may be a proxy that also offers other models.
     KnownModels,
     /// For every model.
     Always,
@@ -58,15 +58,35 @@ pub enum Responses {
 struct Accepted {
     /// Whether it rejected the Responses API.
     no_responses: bool,
-    /// Whether it rejected summaries of reasoning, which some accounts are not allowed to read.
-    no_summaries: bool,
     /// Whether it rejected the field that was sent first for the output limit.
     other_limit_field: bool,
     /// Whether it rejected `stream_options`.
     no_stream_options: bool,
+    limit: OutputLimit,
+    /// The model that `by_model` is about.
+    model: String,
+    by_model: AcceptedByModel,
+}
+
+/// What the current model accepts.
+#[derive(Debug, Default, Clone, Copy)]
+struct AcceptedByModel {
+    /// Whether it rejected all parameters for reasoning.
+    no_reasoning: bool,
+    /// Whether it rejected summaries of reasoning, which some accounts are not allowed to read.
+    no_summaries: bool,
     /// Whether it rejected the JSON Schema of an answer.
     no_output_schema: bool,
-    limit: OutputLimit,
+}
+
+impl Accepted {
+    fn by_model(&mut self, model: &str) -> &mut AcceptedByModel {
+        if self.model != model {
+            model.clone_into(&mut self.model);
+            self.by_model = AcceptedByModel::default();
+        }
+        &mut self.by_model
+    }
 }
 
 impl OpenAi {
@@ -130,6 +150,10 @@ impl Server {
         let about =
             |name: &str| rejected.param.as_deref() == Some(name) || rejected.message.contains(name);
         let mut accepted = self.accepted.lock();
+        if can_omit_reasoning(request) && about("reasoning") {
+            let by_model = accepted.by_model(&request.model);
+            return !std::mem::replace(&mut by_model.no_reasoning, true);
+        }
         if about("stream_options") {
             return !std::mem::replace(&mut accepted.no_stream_options, true);
         }
@@ -147,15 +171,22 @@ impl Server {
 
     fn adapt_responses(&self, request: &Request, rejected: &Rejected) -> bool {
         let mut accepted = self.accepted.lock();
-        // The status of a missing model is also 404.
+        // A missing model also has status 404, but then the message mentions the model.
         if matches!(rejected.status, 404 | 405) && !rejected.message.contains("model") {
             accepted.no_responses = true;
             return true;
         }
-        if rejected.message.contains("summar")
-            || rejected.param.as_deref() == Some("reasoning.summary")
-        {
-            return !std::mem::replace(&mut accepted.no_summaries, true);
+        let param = rejected.param.as_deref().unwrap_or_default();
+        let by_model = accepted.by_model(&request.model);
+        if rejected.message.contains("summar") || param == "reasoning.summary" {
+            return !std::mem::replace(&mut by_model.no_summaries, true);
+        }
+        let is_about_reasoning = param.starts_with("reasoning")
+            || param.starts_with("include")
+            || rejected.message.contains("Encrypted content")
+            || rejected.message.contains("reasoning.");
+        if is_about_reasoning && can_omit_reasoning(request) {
+            return !std::mem::replace(&mut by_model.no_reasoning, true);
         }
         rejected.message.contains("max_output_tokens")
             && self.wanted_output(request).is_some_and(|wanted| {
@@ -168,16 +199,20 @@ impl Server {
 impl Api for Server {
     fn prepare(&self, request: &Request) -> (PreparedRequest, Box<dyn Decode>) {
         let endpoint = &self.http.endpoint;
-        let model = self.model(request);
-        let accepted = self.accepted.lock();
+        let mut model = self.model(request);
+        let mut accepted = self.accepted.lock();
+        let by_model = *accepted.by_model(&request.model);
         let limit = self.output_limit(request, &accepted);
+        if by_model.no_reasoning {
+            model.thinks = Thinks::None;
+        }
         let (path, body, decode): (_, _, Box<dyn Decode>) =
             if self.uses_responses(&model, &accepted) {
                 let items = &mut self.items.lock();
                 let form = responses::Form {
                     limit,
-                    summaries: !accepted.no_summaries,
-                    output_schema: !accepted.no_output_schema,
+                    summaries: !by_model.no_summaries,
+                    output_schema: !by_model.no_output_schema,
                 };
                 let body = responses::body(request, &model, &form, items);
                 (
@@ -193,7 +228,7 @@ impl Api for Server {
                         (chat::limit_field(is_new), limit)
                     }),
                     stream_options: !accepted.no_stream_options,
-                    output_schema: !accepted.no_output_schema,
+                    output_schema: !by_model.no_output_schema,
                 };
                 let messages = &mut self.messages.lock();
                 let body = chat::body(request, &model, &form, messages);
@@ -214,7 +249,8 @@ impl Api for Server {
     fn adapt(&self, request: &Request, rejected: &Rejected) -> bool {
         if request.output_schema.is_some() && rejected.is_about_schema() {
             let mut accepted = self.accepted.lock();
-            return !std::mem::replace(&mut accepted.no_output_schema, true);
+            let by_model = accepted.by_model(&request.model);
+            return !std::mem::replace(&mut by_model.no_output_schema, true);
         }
         let model = self.model(request);
         let uses_responses = self.uses_responses(&model, &self.accepted.lock());
@@ -250,6 +286,12 @@ impl Provider for OpenAi {
     fn models(&self) -> BoxFuture<'_, Result<Vec<Listed>, ProviderError>> {
         Box::pin(list(&self.0.http, ProviderApi::Openai))
     }
+}
+
+/// Reports whether a request may be sent without the parameters for reasoning. If the user has
+/// asked for reasoning, the server's error is shown instead.
+fn can_omit_reasoning(request: &Request) -> bool {
+    matches!(request.reasoning, None | Some(Reasoning::Off))
 }
 
 /// Returns the reasoning effort, if the model supports effort levels. Other models reject the

@@ -14,7 +14,7 @@ pub struct ProviderSpec {
     pub api: ProviderApi,
     /// The base URL; `None` if it depends on the user's account.
     pub base_url: Option<String>,
-    /// The base URL that zot knows, whatever the configuration says.
+    /// The built-in base URL, even if the configuration sets another one; `None` if there is none.
     pub built_in_url: Option<&'static str>,
     /// The environment variable that can hold the base URL.
     pub base_url_env: Option<&'static str>,
@@ -90,7 +90,8 @@ const BUILT_IN: [BuiltIn; 12] = {
     ]
 };
 
-/// The providers with a variable for the base URL, the variable, and the path to append.
+/// For each provider whose base URL can come from the environment: its name, the variable, and the
+/// path to append.
 const BASE_URL_VARIABLES: [(&str, &str, &str); 3] = [
     (anthropic::NAME, "ANTHROPIC_BASE_URL", ""),
     (openai::NAME, "OPENAI_BASE_URL", ""),
@@ -140,7 +141,7 @@ impl Providers {
             spec.base_url.clone_from(&entry.base_url);
             // The file is more specific than the environment.
             spec.base_url_env = None;
-            // The built-in provider's variable holds a key for the built-in URL.
+            // The built-in provider's variable holds a key for the built-in URL, so do not use it.
             spec.key_env.clone_from(&entry.key_env);
             spec.needs_key = entry.key_env.is_some();
         } else if entry.key_env.is_some() {
@@ -171,8 +172,8 @@ impl Providers {
 
     /// Returns the environment variables that can hold keys. Child processes do not inherit them.
     pub fn key_variables(&self) -> impl Iterator<Item = &str> {
-        // The configuration may name another variable for a built-in provider. Its own is secret
-        // anyway.
+        // Include a built-in provider's original variable even if the configuration names another
+        // one: it still holds a secret.
         let built_in = BUILT_IN.iter().filter_map(|(.., key_env)| *key_env);
         let own = self.0.iter().filter_map(|spec| spec.key_env.as_deref());
         built_in.chain(own)
@@ -185,7 +186,7 @@ impl Providers {
 }
 
 impl ProviderSpec {
-    /// Appends the path that the base URL in the variable does not include.
+    /// Appends the path that a base URL from the environment may lack.
     pub(super) fn complete_base_url(&self, base_url: &str) -> String {
         let path = variable(&self.name).map_or("", |(.., path)| path);
         let base_url = base_url.trim_end_matches('/');
@@ -203,6 +204,8 @@ fn variable(name: &str) -> Option<&'static (&'static str, &'static str, &'static
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
     use super::*;
 
     fn with(providers: &serde_json::Value) -> Providers {
@@ -234,5 +237,12 @@ mod tests {
         for variable in ["LAB_KEY", "TEAM_GROQ_KEY", "GROQ_API_KEY", "OPENAI_API_KEY"] {
             assert!(providers.key_variables().any(|it| it == variable));
         }
+    }
+
+    #[test]
+    fn the_protocol_lists_the_key_variables_of_the_built_in_providers() {
+        let providers = Providers::of(&Config::default());
+        let variables: BTreeSet<&str> = providers.key_variables().collect();
+        assert_eq!(variables, BTreeSet::from(zot_protocol::KEY_VARIABLES));
     }
 }

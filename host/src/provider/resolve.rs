@@ -44,7 +44,7 @@ pub enum ResolveError {
     /// The provider is unknown.
     #[error("{0}")]
     Provider(String),
-    /// No provider is chosen, and no key is stored.
+    /// No provider is chosen, and no key was found.
     #[error(
         "no provider: no API key found\nhint: set ANTHROPIC_API_KEY, OPENAI_API_KEY or another provider's variable, or run `zot auth set PROVIDER`, \
          or try zot without a model: --provider demo"
@@ -69,7 +69,7 @@ pub enum ResolveError {
         /// The host.
         host: String,
     },
-    /// The URL depends on the user's account.
+    /// The provider has no default base URL, and none is set.
     #[error("no base URL for {provider}\nhint: pass --base-url{}", variable.map_or_else(String::new, |name| format!(", or set {name}")))]
     NoBaseUrl {
         /// The provider.
@@ -187,8 +187,8 @@ fn demo(wanted: &Wanted, catalogue: &Catalogue) -> Result<Resolved, ResolveError
 }
 
 /// Returns where to send requests, with the key, and whether that is the provider's own URL. A key
-/// goes only to the host that it belongs to: a stored one to the server that it was saved for, and one
-/// from the environment to the provider's own URL or to the base URL from the environment.
+/// goes only to the host that it belongs to: a stored key to the server that it was saved for, and
+/// a key from the environment to the provider's own URL or to the base URL from the environment.
 fn endpoint(
     wanted: &Wanted,
     spec: &ProviderSpec,
@@ -255,6 +255,8 @@ fn endpoint(
             None => None,
         },
     };
+    // If a provider has no base URL, the one from its variable counts as its own.
+    let is_own_url = is_own_url || (own.is_none() && is_variable(&endpoint));
     Ok((endpoint, is_own_url))
 }
 
@@ -290,7 +292,8 @@ fn provider(wanted: &Wanted, config: &Config, catalogue: &Catalogue) -> Option<S
         .or_else(by_key)
 }
 
-/// Returns the first provider with a key: Anthropic and `OpenAI`, then the others in their order.
+/// Returns the first provider with a key: Anthropic, then `OpenAI`, then the others in the order of
+/// the list.
 fn with_key(
     keys: &Credentials,
     providers: &Providers,

@@ -7,15 +7,16 @@ use std::{
 
 use reqwest::header::{HeaderMap, RETRY_AFTER};
 
-/// How to retry a model call that failed because the provider is overloaded or unreachable, or cut
+/// How to retry a model call that failed because the provider was overloaded or unreachable, or cut
 /// its answer off.
 #[derive(Debug, Clone)]
 pub struct Retry {
     /// The delay before the first retry. It doubles with each retry.
     pub first: Duration,
-    /// The longest delay, unless the provider asks for more.
+    /// The longest delay, not counting jitter, unless the provider asks for more.
     pub longest: Duration,
-    /// The total time to wait for one answer. If the next delay would exceed it, the call fails.
+    /// How long to keep retrying after the first failure. If the next delay would exceed it, the
+    /// call fails.
     pub total: Duration,
 }
 
@@ -30,7 +31,7 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// Returns the policy that never retries.
+    /// Returns a policy that never retries.
     pub fn never() -> Self {
         Self {
             total: Duration::ZERO,
@@ -39,16 +40,16 @@ impl Retry {
     }
 
     /// Returns the delay before the next retry, or `None` to give up. `done` is the number of
-    /// retries so far, `waited` is the sum of their delays, and `asked` is the provider's
+    /// retries so far, `passed` is the time since the first failure, and `asked` is the provider's
     /// `Retry-After`.
-    pub fn wait(&self, done: u32, waited: Duration, asked: Option<Duration>) -> Option<Duration> {
-        self.wait_by(done, waited, asked, random_fraction())
+    pub fn wait(&self, done: u32, passed: Duration, asked: Option<Duration>) -> Option<Duration> {
+        self.wait_by(done, passed, asked, random_fraction())
     }
 
     fn wait_by(
         &self,
         done: u32,
-        waited: Duration,
+        passed: Duration,
         asked: Option<Duration>,
         fraction: f64,
     ) -> Option<Duration> {
@@ -57,13 +58,31 @@ impl Retry {
         // Jitter of up to half the delay, so that clients that failed together do not retry
         // together.
         let wait = asked.unwrap_or(own) + own.mul_f64(fraction / 2.0);
-        (!self.total.is_zero() && waited + wait <= self.total).then_some(wait)
+        (!self.total.is_zero() && passed + wait <= self.total).then_some(wait)
     }
 }
 
 /// Reports whether a request with this status can be retried.
 pub(super) fn can_retry_status(status: u16) -> bool {
     matches!(status, 408 | 409 | 429 | 500..=599)
+}
+
+/// Reports whether an error with this code or type is temporary.
+pub(super) fn can_retry_kind(kind: &str) -> bool {
+    matches!(
+        kind,
+        "api_error"
+            | "internal_server_error"
+            | "overloaded_error"
+            | "rate_limit_error"
+            | "rate_limit_exceeded"
+            | "server_error"
+            | "server_is_overloaded"
+            | "server_overloaded"
+            | "service_unavailable_error"
+            | "slow_down"
+            | "timeout_error"
+    )
 }
 
 /// Returns the provider's delay, from `retry-after-ms` or from `retry-after` in seconds. A date,

@@ -114,8 +114,8 @@ impl Decoder {
             Some((field, value)) => (field, value.strip_prefix(' ').unwrap_or(value)),
             None => (line, ""),
         };
-        // Anything else is a comment, an event name, an id, a reconnection time, or an unknown
-        // field.
+        // Ignore everything else: comments, event names, ids, reconnection times and unknown
+        // fields.
         if field == "data" {
             if self.data.len() + value.len() >= self.most_bytes {
                 return Err(SseError::TooLong(self.most_bytes).into());

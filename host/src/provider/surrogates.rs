@@ -41,8 +41,8 @@ impl<'de> Deserialize<'de> for RawText {
             }
         }
 
-        // When asked for bytes, `serde_json` encodes an unpaired surrogate in three bytes, which is
-        // not valid UTF-8.
+        // When asked for bytes, `serde_json` does not reject an unpaired surrogate. It encodes it
+        // in three bytes, which are not valid UTF-8.
         deserializer.deserialize_bytes(Visitor)
     }
 }

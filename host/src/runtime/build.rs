@@ -31,7 +31,7 @@ pub(super) fn toolbox(config: &RuntimeConfig, session: &str) -> io::Result<Toolb
     Ok(toolbox)
 }
 
-/// The `hello_ack` that extensions receive.
+/// Returns the `hello_ack` that extensions receive.
 pub(super) fn ack(config: &RuntimeConfig, provider: &str, model: &str) -> HelloAck {
     let version = env!("CARGO_PKG_VERSION");
     let cwd = config.cwd.to_string_lossy();
@@ -50,7 +50,7 @@ pub(super) fn host(config: &RuntimeConfig, provider: &str, model: &str) -> HostC
     host.builtins = Builtins {
         commands: config.commands.clone(),
         tools: tool::NAMES.map(str::to_owned).to_vec(),
-        // Not `background`, because extensions cannot start such commands.
+        // Extensions cannot call `background`, because they cannot start background commands.
         replaceable_tools: [tool::GREP, tool::FIND].map(str::to_owned).to_vec(),
     };
     host
@@ -72,7 +72,7 @@ impl RuntimeConfig {
         self.providers.key_variables().map(str::to_owned).collect()
     }
 
-    /// Returns a closure that looks for extensions to start when it is called.
+    /// Returns a closure that, when called, looks for extensions to start.
     pub(super) fn find(
         &self,
         trust: TrustProject,

@@ -36,7 +36,7 @@ impl Runtime {
         let current = self.model().await;
         let model = self.0.agent.config.catalogue.model(&current.provider, id);
         let model = self.with_listed_sizes(model).await;
-        // The server may have models that are not in the catalogue.
+        // A server may have models that are not in the catalogue, so only the demo rejects them.
         if model.source == ModelSource::Assumed && current.provider == demo::NAME {
             let known = self.models().await;
             return Err(SetModelError::Unknown {
@@ -96,8 +96,8 @@ impl Runtime {
         Ok(())
     }
 
-    /// Clears the transcript. If the user chose a session file, the session continues in it;
-    /// otherwise it ends and a new one begins.
+    /// Clears the transcript. If the session is not stored, or the user chose its file, it
+    /// continues; otherwise it ends and a new one begins.
     pub async fn clear(&self) -> Result<(), Unavailable> {
         let (_active, _) = self.occupy()?;
         let agent = &self.0.agent;
@@ -122,7 +122,7 @@ impl Runtime {
         Ok(())
     }
 
-    /// Switches to another session, one of [`Runtime::sessions`].
+    /// Switches to another session, opened through [`Runtime::sessions`].
     pub async fn adopt(&self, opened: Opened) -> Result<(), Unavailable> {
         let (_active, _) = self.occupy()?;
         let host = &self.0.agent.host;

@@ -49,8 +49,7 @@ pub struct RuntimeConfig {
     pub tools: ToolSelection,
     /// Whether the jail is on from the start. Default: no.
     pub jail: bool,
-    /// Decides which tool calls need confirmation. Default: [`Hooks::confirm`] is asked about every
-    /// call.
+    /// Decides which tool calls need confirmation. Default: every call, through [`Hooks::confirm`].
     pub approvals: Arc<Approvals>,
     /// The session to open. Default: none, and nothing is stored.
     pub session: Choice,

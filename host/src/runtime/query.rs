@@ -20,7 +20,7 @@ const LIST_TIMEOUT: Duration = Duration::from_secs(3);
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Context {
-    /// Tokens in the transcript: the provider's last count, or an estimate.
+    /// Tokens in the context window: the provider's last count, or an estimate for the transcript.
     pub used: u64,
     /// Size of the model's context window in tokens.
     pub window: u64,
@@ -45,7 +45,7 @@ impl Runtime {
     }
 
     /// Returns what to show in addition to the messages loaded from the session file: how calls and
-    /// turns ended. Each mark has the number of messages before it.
+    /// turns ended. Each mark is paired with the number of messages before it.
     pub async fn marks(&self) -> Vec<(usize, Mark)> {
         self.0.agent.state.lock().await.marks.clone()
     }
@@ -55,7 +55,7 @@ impl Runtime {
         self.0.activity.borrow().is_running()
     }
 
-    /// Returns the tokens and cost since the agent started.
+    /// Returns the tokens used since the agent started, and their cost.
     pub async fn usage(&self) -> rpc::Usage {
         self.0.agent.state.lock().await.usage
     }
@@ -93,8 +93,12 @@ impl Runtime {
             let model = catalogue.model(&current.provider, &listed.id);
             // Skip known names, including names with a date: they are aliases for models in the
             // catalogue.
-            if model.source == ModelSource::Assumed && !models.iter().any(|it| it.id == model.id) {
-                models.push(model.listed(&listed));
+            if model.source == ModelSource::Assumed {
+                let model = model.listed(&listed);
+                match models.iter_mut().find(|it| it.id == model.id) {
+                    Some(known) => *known = model,
+                    None => models.push(model),
+                }
             }
         }
         if !models.iter().any(|model| model.id == current.id) {

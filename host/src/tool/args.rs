@@ -27,7 +27,7 @@ pub(super) fn parse<T: DeserializeOwned>(tool: &str, args: Object) -> Result<Par
     let parsed = serde_ignored::deserialize(with_path, |path| unknown.push(path.to_string()));
     let args = parsed.map_err(|error: serde_json::Error| {
         let place = track.path().to_string();
-        // For a missing field, the path is that of the object around it.
+        // For a missing field, the path is that of the enclosing object.
         let at = match place.as_str() {
             "." => String::new(),
             place => format!(" at `{place}`"),

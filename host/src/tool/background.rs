@@ -132,7 +132,8 @@ impl Background {
         Ok(Slot(self))
     }
 
-    /// Runs a process that has been started in the background. Returns its id.
+    /// Adds a process that has been started, and stores its output in the background. Returns its
+    /// id.
     pub(super) fn add(
         &self,
         slot: Slot<'_>,
@@ -225,7 +226,8 @@ impl Background {
         }
     }
 
-    /// Returns a remark about each command of the session that has ended since the model last looked.
+    /// Returns a remark about each of the session's commands whose end the model does not know
+    /// about yet.
     pub(super) fn remarks(&self, session: &Path) -> Vec<String> {
         let commands = self.commands.lock();
         let of_session = commands.list.iter().filter(|it| it.is_of(session));
@@ -248,8 +250,8 @@ impl Background {
         commands.list.iter().find(|it| it.id == id).cloned()
     }
 
-    /// Runs the `background` tool for the session that stores its output in this folder. The commands
-    /// of other sessions are none of its business.
+    /// Runs the `background` tool for the session that stores its output in this folder. The tool
+    /// cannot access the commands of other sessions.
     pub(super) async fn run(
         &self,
         args: Args,
@@ -310,7 +312,7 @@ impl Command {
         self.output.starts_with(session)
     }
 
-    /// Returns the start of the command.
+    /// Returns the first line of the command, truncated to [`SHOWN`] characters.
     fn first_line(&self) -> String {
         let first = self.text.lines().next().unwrap_or_default();
         first.chars().take(SHOWN).collect()
@@ -383,7 +385,7 @@ fn read_from(path: &Path, start: u64) -> io::Result<(String, u64)> {
     file.seek(SeekFrom::Start(from))?;
     let mut bytes = Vec::new();
     file.take(end - from).read_to_end(&mut bytes)?;
-    // Leave a character that is not complete yet for the next call.
+    // Leave an incomplete character at the end for the next call.
     let valid = std::str::from_utf8(&bytes).map_or_else(
         |error| match error.error_len() {
             None => error.valid_up_to(),

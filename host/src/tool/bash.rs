@@ -141,7 +141,8 @@ impl Shell {
             ));
         }
         let scratch = self.scratch();
-        // Before the command starts, so that a refused one does nothing.
+        // Reserve what a background command needs before it starts, so that a refused command does
+        // nothing.
         let background = match args.run_in_background.then(|| self.reserve(&scratch)) {
             None => None,
             Some(Ok(reserved)) => Some(reserved),
@@ -166,7 +167,8 @@ impl Shell {
             Ok(process) => process,
             Err(error) => return failed(error.to_string()),
         };
-        // Close standard input. Standard error goes to the same pipe as standard output.
+        // Close standard input. The pipe for standard error is not used, because standard error
+        // goes to the same pipe as standard output.
         drop((process.take_stdin(), process.take_stderr()));
         if let Some((slot, output, file)) = background {
             let path = file.display().to_string();

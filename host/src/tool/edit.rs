@@ -104,8 +104,8 @@ struct Edited {
     new: Vec<u8>,
 }
 
-/// Applies the edits in memory. If they do not apply, returns the reason, which begins with
-/// `failure`.
+/// Applies the edits in memory. If an edit cannot be applied, returns the reason, prefixed with
+/// `failure` and the path.
 fn apply_to(
     files: &Files,
     args: &Args,

@@ -14,8 +14,9 @@ use crate::{ToolOutcome, provider::ToolSpec, walk::EntryKind};
 
 pub(crate) const NAME: &str = "find";
 
-/// The default and the maximum number of paths to list.
+/// The default number of paths to list.
 const LISTED: u64 = 200;
+/// The maximum number of paths to list.
 const MAX_LISTED: u64 = 2_000;
 /// The maximum size of the list in bytes.
 const BYTES: usize = 50 << 10;

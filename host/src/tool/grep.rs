@@ -1,4 +1,4 @@
-//! The `grep` tool: searches the text of files with ripgrep's own parts.
+//! The `grep` tool: searches the text of files with the libraries that ripgrep is built on.
 
 mod lines;
 
@@ -20,8 +20,9 @@ use crate::{ToolOutcome, provider::ToolSpec, walk::EntryKind};
 
 pub(crate) const NAME: &str = "grep";
 
-/// The default and the maximum number of matching lines to show.
+/// The default number of matching lines to show.
 const MATCHES: u64 = 100;
+/// The maximum number of matching lines to show.
 const MAX_MATCHES: u64 = 1_000;
 /// The maximum number of lines of context before and after a match.
 const MAX_CONTEXT: u64 = 20;
@@ -32,7 +33,7 @@ const BYTES: usize = 50 << 10;
 const LINE_MEMORY: usize = 256 << 10;
 /// The maximum length of a regular expression in bytes.
 const PATTERN: usize = 10_000;
-/// The memory for a compiled regular expression. The time that a large one takes grows with its size.
+/// The maximum memory for a compiled regular expression. Searching takes longer with a larger one.
 const PATTERN_MEMORY: usize = 512 << 10;
 
 #[derive(Debug, Deserialize)]
@@ -140,7 +141,7 @@ fn matcher(args: &Args) -> Result<RegexMatcher, String> {
     let built = builder.build(pattern).map_err(|error| {
         format!("invalid regular expression: {error}\nhint: to search for the pattern as plain text, set `literal`")
     })?;
-    // Every line contains an empty match.
+    // A pattern that matches the empty string matches every line.
     if built.is_match(b"").unwrap_or(false) {
         return Err("the pattern matches every line".to_owned());
     }
@@ -166,7 +167,7 @@ struct Grep<'g> {
     names_only: bool,
     limit: u64,
     text: String,
-    /// How many matching lines, or names, are shown.
+    /// How many matching lines are shown, or how many file names with `names_only`.
     shown: u64,
     /// How many files have a match.
     files: u64,

@@ -11,7 +11,7 @@ use similar::TextDiff;
 use super::workspace::{FileError, Files, OpenedPath};
 use crate::Preview;
 
-/// The largest file to preview a change of, in bytes.
+/// The maximum size of a file whose changes are previewed, in bytes.
 pub(super) const FILE: u64 = 4 << 20;
 /// The maximum size of a preview, in bytes. Users do not read more than that.
 const PREVIEW: usize = 256 << 10;

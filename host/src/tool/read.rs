@@ -110,14 +110,14 @@ fn file_content(
         ))),
         FileKind::Image(mime_type) => {
             let mut bytes = Vec::new();
-            // The file may grow in the meantime.
+            // The file may have grown since its size was checked.
             file.take(IMAGE).read_to_end(&mut bytes)?;
             let about = format!(
                 "`{path}`: {mime_type}, {}",
                 count(bytes.len() as u64, "byte")
             );
             let data = BASE64_STANDARD.encode(bytes);
-            // A provider rejects the whole session if one image in it is broken.
+            // One broken image makes the provider reject every later request of the session.
             if let Err(error) = validate::image(mime_type, &data) {
                 return Ok(failed(format!("cannot show `{path}`: {error}")));
             }

@@ -229,7 +229,8 @@ pub(crate) fn clean(scratch: &Path) {
         if !is_old(&path) {
             continue;
         }
-        // A session in use holds a lock. Anything that is not a folder does not belong here.
+        // A session in use holds a lock on its folder. Anything that is not a folder does not
+        // belong here and is removed.
         let gone = match open_folder(&path) {
             Ok(folder) => folder.try_lock().is_ok() && fs::remove_dir_all(&path).is_ok(),
             Err(_) => fs::remove_file(&path).is_ok(),

@@ -36,7 +36,8 @@ pub(super) struct Search<'c> {
 pub(super) struct Candidate<'w> {
     /// The path relative to the searched folder.
     pub(super) relative: &'w Path,
-    /// The path to open and to show: below the folder as the caller named it.
+    /// The path to open and to show: `relative`, joined to the searched folder as the caller named
+    /// it.
     pub(super) path: String,
     pub(super) kind: EntryKind,
 }

@@ -129,7 +129,7 @@ impl Workspace {
             let readable = readable.iter();
             Some(Arc::new(Jail {
                 cwd: Root::open(&self.cwd)?,
-                // A missing folder cannot be read anyway.
+                // Skip a missing folder, which cannot be read anyway.
                 readable: readable.filter_map(|path| Root::open(path).ok()).collect(),
             }))
         } else {
@@ -445,7 +445,7 @@ mod tests {
                 };
                 let mut text = String::new();
                 file.read_to_string(&mut text).unwrap();
-                // Longer than the resolution of the file system's timestamps.
+                // Wait longer than the resolution of the file system's timestamps.
                 std::thread::sleep(std::time::Duration::from_millis(20));
                 change();
                 let stamp = Stamp::of(&found);

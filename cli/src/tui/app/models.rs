@@ -76,6 +76,11 @@ pub(super) async fn set(
     let current = runtime.model().await;
     let (provider, id) = match provider {
         Some(provider) => (Some(provider), id),
+        // Some providers have ids that begin with another provider's name, such as
+        // `openai/gpt-oss-120b`.
+        None if id.contains('/') && runtime.models().await.iter().any(|it| it.id == id) => {
+            (Some(current.provider.clone()), id)
+        }
         None => split(&id, &options.providers()),
     };
     let provider = provider

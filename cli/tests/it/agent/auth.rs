@@ -55,8 +55,8 @@ fn a_key_is_checked_stored_used_and_removed() {
         (Some(0), "openai  saved\n"),
         "{ran:#?}"
     );
-    // Without `--provider`, zot uses the provider that has a key.
-    // A saved key is sent only to the provider's own server.
+    // Without `--provider`, zot uses the provider that has a key. The provider must use the server
+    // that the key was saved for, because zot sends the key only there.
     world.configure(&json!({"providers": {"openai": {"api": "openai", "base_url": url}}}));
     let ran = world.zot(&["--model", "small", "-p", "hello"]);
     assert_eq!((ran.code, &*ran.out), (Some(0), "yes\n"), "{ran:#?}");

@@ -227,7 +227,7 @@ fn config_json_can_require_confirmation() {
         (r#"{"confirm": true}"#, &["--yolo", "-p", "x"], 0),
         (r#"{"confirm": true}"#, &["--no-tools", "-p", "x"], 0),
         (r#"{"confirm": 1}"#, &["-p", "x"], 2),
-        // With a broken file, scripts still run, but their tools are jailed.
+        // With a broken file, `-p` still works, but the tools are jailed.
         (r#"{"confirm": tr"#, &["-p", "x"], 0),
     ] {
         fs::write(world.path("zot/config.json"), config).expect("failed to write");

@@ -76,7 +76,7 @@ impl Farm {
         ran
     }
 
-    /// The requests that each server has received, as text.
+    /// Returns the requests that each server has received, as text.
     fn received(&self) -> Vec<Vec<String>> {
         let texts = self.servers.iter().map(|server| {
             let requests = server.requests().into_iter();
@@ -171,7 +171,7 @@ fn a_key_is_not_sent_to_the_base_url_of_another_provider() {
         assert!(ran.err.contains("hint: pass --api-key"), "{}", ran.err);
     }
     assert!(farm.received().iter().all(Vec::is_empty));
-    // A key from the command line is for the server from the command line.
+    // Only the key from the command line is sent to the server from the command line.
     let ran = farm.run(&[
         "--provider",
         "ant",
@@ -183,4 +183,58 @@ fn a_key_is_not_sent_to_the_base_url_of_another_provider() {
     assert_eq!(ran.code, Some(0), "{ran:?}");
     let received = farm.received();
     assert!(!received[2][0].contains("canary"), "{}", received[2][0]);
+}
+
+/// A key from the environment also goes to the base URL from the environment, and no further.
+#[test]
+fn base_urls_come_from_the_environment() {
+    let farm = Farm::new();
+    for (index, provider, url, key, path) in [
+        (
+            0,
+            "anthropic",
+            "ANTHROPIC_BASE_URL",
+            "ANTHROPIC_API_KEY",
+            "POST /v1/messages ",
+        ),
+        (
+            1,
+            "openai",
+            "OPENAI_BASE_URL",
+            "OPENAI_API_KEY",
+            "POST /v1/chat/completions ",
+        ),
+        (
+            2,
+            "azure",
+            "AZURE_OPENAI_ENDPOINT",
+            "AZURE_OPENAI_API_KEY",
+            "POST /openai/v1/responses ",
+        ),
+    ] {
+        let base = if provider == "openai" {
+            farm.url(index)
+        } else {
+            farm.servers[index].url()
+        };
+        let mut zot = farm
+            .world
+            .zot_command(&["--provider", provider, "-m", "my-model"]);
+        let output = zot
+            .args(["-p", "hello"])
+            .env(url, base)
+            .env(key, "sk-canary-9")
+            .output();
+        let ran = RunOutput::of(output.expect("failed to start zot"));
+        let received = farm.received();
+        assert!(
+            received[index][0].starts_with(path),
+            "{provider}: {}",
+            received[index][0]
+        );
+        assert_eq!(received[index][0].matches("canary").count(), 1);
+        assert!(!format!("{ran:?}").contains("canary"), "{ran:?}");
+    }
+    let counts: Vec<usize> = farm.received().iter().map(Vec::len).collect();
+    assert_eq!(counts, [1, 1, 1]);
 }

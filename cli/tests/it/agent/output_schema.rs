@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{demo, json::events, scripted};
 use crate::support::{RunOutput, World};
 
-/// A world with a schema in `schema.json`.
+/// Creates a world with a schema in `schema.json`.
 fn world() -> World {
     let world = World::new();
     let schema =
@@ -29,7 +29,7 @@ fn run(world: &World, mode: &str, answers: &[&str]) -> RunOutput {
     )
 }
 
-/// The texts of the user's messages.
+/// Returns the texts of the user's messages.
 fn prompts(events: &[Value]) -> Vec<&str> {
     let prompts = events.iter().filter(|it| it["type"] == "user_message");
     prompts

@@ -18,7 +18,7 @@ const KEY: &str = "sk-canary-5f2b9c71";
 const GIVEN: &str = "sk-given-88ab03de";
 const TOKEN: &str = "token-canary-e04d6a17";
 
-/// An extension that records its environment, its parent's environment, and every frame.
+/// Writes an extension that records its environment, its parent's environment, and every frame.
 fn spy(world: &World) -> PathBuf {
     let dir = world.path("spy");
     fs::create_dir(&dir).expect("failed to create directory");
@@ -41,7 +41,7 @@ const VARIABLES: [(&str, &str); 3] = [
     ("ZOTCORE_RPC_TOKEN", TOKEN),
 ];
 
-/// Runs zot with the API keys and the token in its environment. It may send the key to `model`.
+/// Runs zot with the API keys and the token in its environment, and with `model` as its server.
 fn run(world: &World, model: &Model, args: &[&str], typed: &str) -> RunOutput {
     let mut child = world
         .zot_command(args)

@@ -8,6 +8,7 @@ use zot_protocol::{Object, StopReason, ToolId};
 use crate::provider::{
     Delta, Tokens,
     exchange::{Decode, DecodeError},
+    retry::can_retry_kind,
     surrogates::{PieceJoiner, RawText},
 };
 
@@ -194,7 +195,7 @@ impl Answer {
                 ));
             }
             "thinking" => {
-                // Even if it is empty: some models withhold the text of their reasoning.
+                // Begin the block even if its text is empty: some models withhold their reasoning.
                 deltas.push_back(Delta::Thinking(block.thinking));
                 let signature = String::new();
                 self.open.push((index, Open::Thinking { signature }));
@@ -304,13 +305,9 @@ impl Decode for Answer {
                     r#type: String::new(),
                     message: "unknown error".to_owned(),
                 });
-                let is_transient = matches!(
-                    &*failure.r#type,
-                    "overloaded_error" | "rate_limit_error" | "api_error" | "timeout_error"
-                );
                 return Err(DecodeError::Failed {
+                    is_transient: can_retry_kind(&failure.r#type),
                     message: failure.message,
-                    is_transient,
                 });
             }
             EventType::Other => {}

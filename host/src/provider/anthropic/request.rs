@@ -85,7 +85,7 @@ pub(super) fn body(
             body.extend_from_slice(blocks);
         }
         if at >= first_marked && !turn.is_assistant {
-            // The list ends with the brace of its last block.
+            // Insert the mark before the closing brace of the last block.
             body.pop();
             body.extend_from_slice(CACHE_MARK);
         }
@@ -166,8 +166,8 @@ fn think(body: &mut Value, request: &Request, model: &Model, max_tokens: u64) {
     }
 }
 
-/// Reports whether the tool results belong to calls without signed reasoning, as after a switch to
-/// another model. The API requires such a turn to finish without reasoning.
+/// Reports whether the request ends with results of calls without signed reasoning, as after a
+/// switch to another model. The API requires such a turn to finish without reasoning.
 fn follows_unsigned_calls(request: &Request) -> bool {
     let mut last = request.messages.iter().rev();
     if last.next().is_none_or(|message| message.role != Role::Tool) {

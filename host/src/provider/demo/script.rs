@@ -109,7 +109,7 @@ fn nothing() -> String {
     "{}".to_owned()
 }
 
-/// Deserialises a string, split into words, or an array of pieces.
+/// Deserialises a string, which is split into words, or an array of pieces.
 fn texts<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let wrong = || D::Error::custom("text must be a string or an array of strings");
     match Value::deserialize(deserializer)? {

@@ -18,7 +18,7 @@ use super::Endpoint;
 const USER_AGENT: &str = concat!("zot/", env!("CARGO_PKG_VERSION"));
 /// How long a connection is kept for the next request.
 const IDLE: Duration = Duration::from_secs(90);
-/// The environment variables that name proxies.
+/// The environment variables that name proxies for `http://` URLs.
 const PROXIES: [&str; 4] = ["HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"];
 
 /// A client that is created in the background, or on first use. Uses the proxies from the
@@ -86,7 +86,7 @@ impl Client {
         }
     }
 
-    /// Starts to load the system's certificates in the background if they are needed.
+    /// Starts loading the system's certificates in the background if they are needed.
     pub(super) fn warm_up(&self) {
         if !self.is_plain {
             let client = self.clone();

@@ -8,7 +8,7 @@ use serde_json::Value;
 pub(super) enum Cause {
     /// The conversation does not fit into the model's context window.
     TooLong,
-    /// An image in the conversation cannot be used.
+    /// An image in the conversation cannot be used, or there are too many.
     Image,
 }
 
@@ -39,7 +39,7 @@ const TOO_LONG: [&str; 9] = [
     "too large for model with",
     "input is too long",
 ];
-/// Codes that name a problem with an image.
+/// Codes and phrases for a problem with an image.
 const IMAGE_CODES: [&str; 9] = [
     "invalid_image",
     "invalid_image_format",
@@ -51,7 +51,7 @@ const IMAGE_CODES: [&str; 9] = [
     "unsupported_image_media_type",
     "empty_image_file",
 ];
-const IMAGE: [&str; 8] = [
+const IMAGE: [&str; 12] = [
     "image input",
     "image_url",
     "does not support image",
@@ -60,6 +60,11 @@ const IMAGE: [&str; 8] = [
     "image exceeds",
     "unsupported image",
     "image.source",
+    // Phrases for too many images in one request.
+    "too many images",
+    "too many total images",
+    "images per request",
+    "images in a request",
 ];
 
 /// Reads an error body.
@@ -144,6 +149,7 @@ mod tests {
             "image input is not supported - hint: you may need to provide the mmproj",
             "No endpoints found that support image input",
             "messages.2.content.0.image.source.base64: image exceeds 5 MB maximum: 7000000 bytes > 5242880 bytes",
+            "messages: too many images and documents: 101 + 0 > 100",
         ] {
             assert_eq!(cause_in(message), Some(Cause::Image), "{message}");
         }

@@ -39,7 +39,7 @@ impl<P: FnMut(String)> Lines<P> {
         self.add(left);
     }
 
-    /// Sends whatever is left at the end of the output.
+    /// Sends an unterminated last line, and the number of lines that were not shown.
     pub(super) fn finish(&mut self) {
         if !self.begun.is_empty() {
             self.line(Instant::now());

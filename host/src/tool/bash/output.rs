@@ -43,7 +43,7 @@ struct Spilled {
     written: u64,
     /// How many earlier outputs were deleted to make room.
     removed: usize,
-    /// Whether the scratch folder is full.
+    /// Whether output has been dropped because the file or the scratch folder is full.
     full: bool,
     /// Whether the model knows the path. Otherwise the file is removed.
     referenced: bool,

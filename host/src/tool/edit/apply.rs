@@ -85,7 +85,7 @@ pub(super) fn apply(content: &[u8], edits: &[Edit]) -> Result<Vec<u8>, String> {
     Ok(result)
 }
 
-/// Finds the occurrences of `old`.
+/// Finds `old` in the content. Unless `all` is set, it must occur exactly once.
 fn find(content: &[u8], old: &[u8], new: &[u8], all: bool) -> Result<Vec<Range<usize>>, String> {
     if old.is_empty() {
         return Err("`old_text` is empty; use `write` to write a whole file".to_owned());

@@ -9,7 +9,7 @@ const MAX_CANDIDATES: usize = 2000;
 /// How many bytes of a line to show.
 const LINE: usize = 200;
 
-/// Returns the line number of the byte at `at`.
+/// Returns the line number of the byte at offset `at`.
 pub(super) fn line_of(content: &[u8], at: usize) -> usize {
     memchr_iter(b'\n', &content[..at]).count() + 1
 }

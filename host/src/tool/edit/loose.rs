@@ -5,12 +5,14 @@ use std::ops::Range;
 
 use memchr::memmem::Finder;
 
-/// A text without those differences.
+/// Text with these differences removed.
 #[derive(Default)]
 struct Normalised {
     bytes: Vec<u8>,
     /// The range of the original text that each byte comes from.
     origins: Vec<Range<usize>>,
+    /// Whether trailing blanks were removed from a last line without a line break.
+    is_trimmed: bool,
 }
 
 impl Normalised {
@@ -24,6 +26,7 @@ impl Normalised {
                 let start = at + offset;
                 normalised.push(plain(char), start..start + char.len_utf8());
             }
+            normalised.is_trimmed = kept.len() < line.len() && body.len() == line.len();
             for (offset, end) in line[body.len()..].char_indices() {
                 let start = at + body.len() + offset;
                 normalised.push(end, start..start + 1);
@@ -55,13 +58,29 @@ pub(super) fn find(content: &str, old: &str) -> Option<Range<usize>> {
     if old.bytes.iter().all(u8::is_ascii_whitespace) {
         return None;
     }
+    // Blanks at the end of `old` can be ignored only where the line in the file ends too. Otherwise,
+    // `let x ` would match the beginning of `let xs`.
+    let ends_line = |start: usize| {
+        let next = content.bytes.get(start + old.bytes.len());
+        !old.is_trimmed || next.is_none_or(|next| matches!(next, b'\n' | b'\r'))
+    };
     let finder = Finder::new(&old.bytes);
-    let start = finder.find(&content.bytes)?;
-    if finder.find(&content.bytes[start + 1..]).is_some() {
+    let mut found = overlapping(&finder, &content.bytes).filter(|start| ends_line(*start));
+    let (start, None) = (found.next()?, found.next()) else {
         return None;
-    }
+    };
     let last = start + old.bytes.len() - 1;
     Some(content.origins[start].start..content.origins[last].end)
+}
+
+/// Returns all places where a text occurs, even if they overlap.
+fn overlapping<'t>(finder: &'t Finder<'t>, text: &'t [u8]) -> impl Iterator<Item = usize> {
+    let mut from = 0;
+    std::iter::from_fn(move || {
+        let at = from + finder.find(text.get(from..)?)?;
+        from = at + 1;
+        Some(at)
+    })
 }
 
 #[cfg(test)]
@@ -81,6 +100,9 @@ mod tests {
             ("a", "b", None),
             (" a", "  a", None),
             ("a \n", " \n", None),
+            ("let xs = 1", "let x ", None),
+            ("let xs = 1\nlet x\n", "let x ", Some("let x")),
+            ("x yx\r\n", "x\t", Some("x")),
         ] {
             let range = find(content, old);
             assert_eq!(

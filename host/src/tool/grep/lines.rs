@@ -34,8 +34,9 @@ impl Read for Bounded<'_, '_> {
 /// The matching lines of a file, and the lines around them.
 pub(super) struct Lines<'m> {
     matcher: &'m RegexMatcher,
-    /// How many more matches, and bytes, may be shown.
+    /// How many matches may be shown.
     limit: u64,
+    /// How many bytes may be shown.
     bytes: usize,
     pub(super) text: String,
     pub(super) matches: u64,
@@ -91,7 +92,7 @@ impl Sink for Lines<'_> {
     type Error = io::Error;
 
     fn matched(&mut self, _: &Searcher, found: &SinkMatch<'_>) -> io::Result<bool> {
-        // That a binary file matches is all there is to say about it.
+        // The result only counts the binary files that match, so one match is enough.
         if self.is_binary && self.matches > 0 || self.matches == self.limit {
             self.is_cut = true;
             return Ok(false);

@@ -35,7 +35,7 @@ pub(super) fn list(folder: OwnedFd) -> io::Result<ToolOutcome> {
             FileType::Socket => "=",
             _ => "",
         };
-        // A newline in a name would look like two names.
+        // A name that contains a newline would look like two names.
         let shown = visible(&std::ffi::OsStr::from_bytes(name).to_string_lossy());
         names.push(format!("{shown}{mark}"));
     }

@@ -51,7 +51,7 @@ pub(super) fn replace(
     file.write_all(bytes)?;
     if let Some(old) = old {
         let (uid, gid) = (Uid::from_raw(old.uid()), Gid::from_raw(old.gid()));
-        // Only root can change the owner.
+        // Only root can change the owner, so ignore an error.
         let _ = fchown(file, Some(uid), Some(gid));
         let mode = old.permissions().mode() & 0o777;
         file.set_permissions(Permissions::from_mode(mode))?;

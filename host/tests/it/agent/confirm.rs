@@ -129,7 +129,7 @@ fn rule(rule: &serde_json::Value) -> ApprovalRule {
     serde_json::from_value(rule.clone()).unwrap()
 }
 
-/// Runs the calls with rules, and returns the results and the questions.
+/// Runs `calls` under these rules. Returns their results, and what the user was asked.
 async fn with_rules(
     fixture: &AgentFixture,
     answer: Confirmed,

@@ -23,7 +23,7 @@ use crate::support::png;
 type Conversation = for<'t> fn(&'t mut Talk) -> LocalBoxFuture<'t, ()>;
 
 /// Each conversation, by name.
-const CONVERSATIONS: [(&str, Conversation); 23] = [
+const CONVERSATIONS: [(&str, Conversation); 25] = [
     ("plain text", |talk| plain_text(talk).boxed_local()),
     ("thinking", |talk| thinking(talk).boxed_local()),
     ("adjacent thinking blocks", |talk| {
@@ -46,6 +46,9 @@ const CONVERSATIONS: [(&str, Conversation); 23] = [
     }),
     ("huge images", |talk| huge_images(talk).boxed_local()),
     ("unusable image", |talk| unusable_image(talk).boxed_local()),
+    ("too many images", |talk| {
+        too_many_images(talk).boxed_local()
+    }),
     ("abort", |talk| abort(talk).boxed_local()),
     ("server errors", |talk| server_errors(talk).boxed_local()),
     ("cut in thinking", |talk| {
@@ -53,6 +56,9 @@ const CONVERSATIONS: [(&str, Conversation); 23] = [
     }),
     ("cut in a call", |talk| cut_in_a_call(talk).boxed_local()),
     ("compaction", |talk| compaction(talk).boxed_local()),
+    ("tool call instead of a summary", |talk| {
+        call_instead_of_summary(talk).boxed_local()
+    }),
     ("overflow", |talk| overflow(talk).boxed_local()),
     ("the next day", |talk| the_next_day(talk).boxed_local()),
     ("changed instructions", |talk| {
@@ -264,6 +270,26 @@ async fn unusable_image(talk: &mut Talk) {
     talk.assert_each_message_once().await;
 }
 
+/// More images than a request may contain do not block the session.
+async fn too_many_images(talk: &mut Talk) {
+    talk.server.limit(Limits {
+        images: Some(3),
+        ..Limits::default()
+    });
+    talk.server.answers([Thinking("a"), Text("two dots")]);
+    let dots = || vec![("image/png".to_owned(), png::base64(1, 1)); 2];
+    let mut prompt = Prompt::text("what is it?");
+    prompt.images = dots();
+    talk.send(prompt).await;
+    talk.server.answers([Text("I cannot see them")]);
+    let mut prompt = Prompt::text("and now?");
+    prompt.images = dots();
+    assert_eq!(talk.send(prompt).await.text(), "I cannot see them");
+    talk.server.answers([Text("yes")]);
+    talk.say("go on").await;
+    talk.assert_each_message_once().await;
+}
+
 async fn abort(talk: &mut Talk) {
     talk.server.plays([
         Turn::Stalls(7, vec![Thinking("a"), Text("half of it"), Text("more")]),
@@ -274,7 +300,7 @@ async fn abort(talk: &mut Talk) {
     })
     .await;
     talk.say("go on").await;
-    // During a tool.
+    // Abort while a tool runs.
     talk.server.answers([
         Thinking("b"),
         call("bash", &json!({"command": "sleep 60"})),
@@ -302,7 +328,7 @@ async fn server_errors(talk: &mut Talk) {
             .plays([failed, Turn::Answer(vec![Thinking("a"), Text("yes")])]);
         assert_eq!(talk.say(&format!("{status}")).await.text(), "yes");
     }
-    // Trying again would not help.
+    // These errors are not retried.
     for (status, kind) in [
         (400, "invalid_request_error"),
         (401, "authentication_error"),
@@ -366,6 +392,41 @@ async fn compaction(talk: &mut Talk) {
         "tools"
     };
     assert!(bodies.iter().all(|body| body[name] == bodies[0][name]));
+}
+
+/// A model that calls a tool instead of writing a summary is asked again. Text before the call is
+/// not used as the summary.
+async fn call_instead_of_summary(talk: &mut Talk) {
+    talk.server.answers([Thinking("a"), Text("done")]);
+    talk.say("go").await;
+    let calls = || vec![Text("Let me look again."), read("a.txt")];
+    talk.server
+        .plays([Turn::Answer(calls()), Turn::Answer(calls())]);
+    let error = compact(talk).await.unwrap_err();
+    assert!(error.contains("called a tool instead"), "{error}");
+    talk.server.plays([Turn::Length(vec![Text("We did")])]);
+    let error = compact(talk).await.unwrap_err();
+    assert!(error.contains("cut off"), "{error}");
+    assert_eq!(talk.user_texts().await, ["go"], "nothing has changed");
+    talk.server.plays([
+        Turn::Answer(calls()),
+        Turn::Answer(vec![Text("We did it.")]),
+    ]);
+    assert_eq!(compact(talk).await.as_deref(), Ok("We did it."));
+}
+
+/// Compacts the conversation, and returns the summary or the error.
+async fn compact(talk: &mut Talk) -> Result<String, String> {
+    let mut events = talk.runtime().compact().unwrap();
+    let mut result = Err("no summary".to_owned());
+    while let Some(event) = events.next().await {
+        match event {
+            Event::CompactDone(done) => result = Ok(done.summary),
+            Event::Error(error) => result = Err(error.message),
+            _ => {}
+        }
+    }
+    result
 }
 
 /// A conversation that does not fit is compacted, and the model call is retried.
@@ -434,7 +495,7 @@ async fn changed_instructions(talk: &mut Talk) {
     talk.assert_each_message_once().await;
 }
 
-/// Nothing remains of a removed extension.
+/// After an extension is removed, requests contain neither its tools nor earlier reasoning.
 async fn removed_extension(talk: &mut Talk) {
     talk.server.answers([Thinking("a"), Text("first")]);
     talk.say("one").await;

@@ -60,6 +60,8 @@ pub(crate) enum Turn {
     Stalls(usize, Vec<Part>),
     /// An HTTP error with this body.
     Fails(u16, Value),
+    /// A stream whose only event is an error of this type.
+    FailsInStream(&'static str),
 }
 
 /// What the server knows about the conversation.
@@ -82,6 +84,8 @@ pub(crate) struct Limits {
     pub(crate) output: Option<u64>,
     /// Whether every image counts as unusable.
     pub(crate) rejects_images: bool,
+    /// The maximum number of images in a request.
+    pub(crate) images: Option<usize>,
 }
 
 /// The server.
@@ -160,10 +164,11 @@ fn reply(api: Api, body: &Value, record: &mut Record) -> Reply {
     | Turn::CutAfter(_, parts)
     | Turn::Stalls(_, parts)) = &turn
     else {
-        let Turn::Fails(status, body) = turn else {
-            unreachable!("the other variants have parts")
+        return match turn {
+            Turn::FailsInStream(kind) => Reply::events(events::failure(api, kind)),
+            Turn::Fails(status, body) => Reply::error(status, &body),
+            _ => unreachable!("the other variants have parts"),
         };
-        return Reply::error(status, &body);
     };
     let is_cut = matches!(turn, Turn::Length(_));
     let items = rules::items(api, parts, &mut record.ids);

@@ -1,4 +1,4 @@
-//! Calls of read-only tools run in parallel; everything else about them is as if they ran in order.
+//! Calls to read-only tools run in parallel, but otherwise behave as if they ran in order.
 
 use std::{
     fs,
@@ -17,7 +17,7 @@ use zot_host::{ApprovalRequest, Confirmed, Hooks, Runtime, message::Block, provi
 use super::fixture::{AgentFixture, PromptEvents};
 use crate::support::within;
 
-/// Answers only when this many calls are waiting for an answer at the same time.
+/// Confirms every call, but a `read` only when enough of them are waiting at the same time.
 struct Together {
     barrier: Barrier,
     most: AtomicUsize,
@@ -100,7 +100,7 @@ async fn a_call_that_changes_something_runs_alone() {
     runtime.close().await;
 }
 
-/// An extension that reports whether it is asked again before it has answered.
+/// An extension that counts how often it is asked again before it has answered.
 const ASKED_ONE_BY_ONE: &str = r#"
 import json, os, select, sys
 

@@ -13,7 +13,7 @@ use zot_protocol::rpc::Event;
 use super::fixture::{AgentFixture, PromptEvents, RecordingProvider, scripted};
 use crate::support::within;
 
-/// All text of the last request.
+/// Returns the last request, and all of its text.
 fn last(provider: &RecordingProvider) -> (Request, String) {
     let request = provider.0.lock().unwrap().last().unwrap().clone();
     let text = format!("{} {:?}", request.system, request.messages);
@@ -68,7 +68,7 @@ async fn a_change_is_not_lost_with_a_message_that_is_blocked() {
     end(runtime).await;
     let agents = fixture.folder.path().join("project/AGENTS.md");
     fs::write(agents, "the new rule").unwrap();
-    // The extension changes the prefix's basis, so it is there only for one prompt.
+    // Load the blocking extension for one prompt only, so that the next message is delivered.
     let blocks = fixture.with("a", "user_message", "block");
     let runtime = start(&blocks, &provider, Choice::Continue);
     PromptEvents::of(&runtime, "two").await;
@@ -117,7 +117,7 @@ async fn text_that_was_shown_survives_an_abort_of_the_second_attempt() {
     let reading = async {
         while let Some(event) = events.next().await {
             if matches!(event, Event::Retry(_)) {
-                // The second attempt begins and hangs.
+                // Give the second attempt time to begin. It then hangs until it is cancelled.
                 tokio::time::sleep(Duration::from_millis(500)).await;
                 runtime.cancel();
             }
@@ -147,7 +147,7 @@ async fn a_call_without_arguments_does_not_run_if_the_answer_was_cut_off() {
     );
     assert_eq!(results[0].1, "failed");
     assert_eq!(published.text(), "done");
-    // The result has said so already.
+    // The tool result already told the model that its answer was cut off.
     let next = PromptEvents::of(&runtime, "next").await;
     assert!(!next.all().contains("Your previous answer"));
     end(runtime).await;
@@ -176,4 +176,78 @@ async fn an_extension_can_search_but_not_start_background_commands() {
             .contains("there is no tool `background`")
     );
     end(runtime).await;
+}
+
+#[tokio::test]
+async fn system_md_replaces_the_built_in_instructions_and_a_flag_replaces_both() {
+    let fixture = AgentFixture::new();
+    let provider = RecordingProvider::default();
+    let home = fixture.folder.path().join("home");
+    fs::create_dir_all(&home).unwrap();
+    let system = |config: zot_host::RuntimeConfig| async {
+        let runtime = Runtime::new(config).unwrap();
+        PromptEvents::of(&runtime, "one").await;
+        runtime.close().await;
+        last(&provider).0.system.to_string()
+    };
+    let built_in = system(fixture.config(provider.clone())).await;
+    let beginning = built_in.lines().next().unwrap().to_owned();
+    fs::write(home.join("SYSTEM.md"), "You are a poet.").unwrap();
+    let replaced = system(fixture.config(provider.clone())).await;
+    assert!(replaced.starts_with("You are a poet."), "{replaced}");
+    assert!(!replaced.contains(&beginning), "{replaced}");
+    let cwd = fixture.folder.path().join("project");
+    assert!(replaced.contains(cwd.to_str().unwrap()), "{replaced}");
+    let mut config = fixture.config(provider.clone());
+    config.system_prompt = Some("You are a judge.".to_owned());
+    let flag = system(config).await;
+    assert!(
+        flag.starts_with("You are a judge.") && !flag.contains("poet"),
+        "{flag}"
+    );
+}
+
+#[tokio::test]
+async fn an_extension_can_replace_grep_but_not_read() {
+    let mut fixture = AgentFixture::new();
+    let script = r#"
+echo '{"type":"hello","name":"mine"}'
+for tool in grep read; do
+  echo '{"type":"register_tool","name":"'$tool'","description":"mine","schema":{"type":"object"}}'
+done
+echo '{"type":"ready"}'
+while read -r line; do
+  case $line in
+    *tool_call*) id=${line#*'"id":"'}
+      echo '{"type":"tool_result","id":"'${id%%'"'*}'","content":[{"type":"text","text":"from the extension"}]}' ;;
+    *shutdown*) exit ;;
+  esac
+done
+"#;
+    let path = fixture.folder.path().join("mine.sh");
+    fs::write(&path, script).unwrap();
+    let manifest = serde_json::json!({"name": "mine", "exec": "sh", "args": [path]});
+    fixture.add("mine", &manifest);
+    let turns = [
+        r#"{"tool_calls": [{"name": "grep", "args": {"pattern": "x"}}, {"name": "read", "args": {"path": "none"}}]}"#,
+        r#"{"text": "done"}"#,
+    ];
+    let runtime = fixture.start(scripted(&turns.join("\n")));
+    let results = PromptEvents::of(&runtime, "go").await.results();
+    assert_eq!(
+        results[0],
+        ("from the extension".to_owned(), "completed".to_owned())
+    );
+    assert_eq!(results[1].1, "failed", "{results:?}");
+    let provider = RecordingProvider::default();
+    let other = fixture.start(provider.clone());
+    PromptEvents::of(&other, "one").await;
+    let tools = last(&provider).0.tools;
+    let greps: Vec<_> = tools.iter().filter(|tool| tool.name == "grep").collect();
+    assert!(
+        matches!(greps[..], [grep] if grep.description == "mine"),
+        "{greps:?}"
+    );
+    runtime.close().await;
+    other.close().await;
 }

@@ -3,9 +3,14 @@
 
 use std::time::{Duration, Instant};
 
+use zot_host::{
+    Runtime,
+    provider::{Anthropic, Catalogue, Endpoint},
+};
 use zot_protocol::{StopReason, rpc::Event};
 
 use super::{
+    fixture::{AgentFixture, PromptEvents},
     model_server::{
         Api,
         Part::{self, Text, Thinking},
@@ -13,12 +18,13 @@ use super::{
     },
     talk::Talk,
 };
+use crate::support::replies::{Reply, Server};
 
 fn answer() -> Vec<Part> {
     vec![Thinking("hm"), Text("Half of it, and the rest.")]
 }
 
-/// What the driver shows at the end: `assistant_start` starts an answer over.
+/// Returns what a driver shows at the end. Each `assistant_start` discards the earlier text.
 fn shown(events: &[Event]) -> String {
     let mut shown = String::new();
     for event in events {
@@ -45,7 +51,7 @@ async fn a_stream_that_breaks_after_any_event_is_requested_again() {
             ]);
             let published = talk.say("go").await;
             if !published.types().contains(&"retry") {
-                // The cut came after the end of the answer, which has at least six events.
+                // The cut came after the end of the answer, which has at least seven events.
                 assert!(count > 6, "{api:?} {count}");
                 break;
             }
@@ -98,7 +104,7 @@ async fn a_call_that_fails_1_2_or_5_times_is_retried() {
     }
 }
 
-/// A server whose errors are part of a stream that has begun.
+/// The first stream breaks after the driver has received some of its text.
 #[tokio::test]
 async fn an_answer_that_differs_after_a_retry_replaces_the_first() {
     let mut talk = Talk::new(Api::Anthropic);
@@ -137,4 +143,51 @@ async fn the_wait_for_a_retry_can_be_aborted() {
     assert!(retry.wait_ms >= 30_000, "{retry:?}");
     assert_eq!(retry.message, "anthropic returned HTTP 529");
     talk.finish().await;
+}
+
+#[tokio::test]
+async fn an_overload_that_is_reported_in_the_stream_is_retried() {
+    for api in Api::ALL {
+        for kind in ["overloaded_error", "api_error", "server_error", "slow_down"] {
+            if api == Api::Anthropic && !kind.ends_with("_error") {
+                continue;
+            }
+            let mut talk = Talk::new(api);
+            talk.server.plays([Turn::FailsInStream(kind)]);
+            talk.server.answers(answer());
+            let published = talk.say("go").await;
+            assert_eq!(
+                published.text(),
+                "Half of it, and the rest.",
+                "{api:?} {kind}"
+            );
+            talk.assert_each_message_once().await;
+            talk.finish().await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn retry_after_determines_the_delay() {
+    let server = Server::with(vec![
+        Reply::error(429, &error("rate_limit_error", "busy")).header("retry-after-ms", "1500"),
+        Reply::error(429, &error("rate_limit_error", "busy")).header("retry-after", "3600"),
+    ]);
+    let fixture = AgentFixture::new();
+    let endpoint = Endpoint::new(&server.url, None).unwrap();
+    let catalogue = std::sync::Arc::new(Catalogue::built_in());
+    let provider = Anthropic::new("anthropic", endpoint, catalogue);
+    let mut config = fixture.config(provider);
+    config.retry.first = Duration::from_millis(1);
+    let runtime = Runtime::new(config).unwrap();
+    let published = PromptEvents::of(&runtime, "go").await;
+    let waits = published.0.iter().filter_map(|event| match event {
+        Event::Retry(retry) => Some(retry.wait_ms),
+        _ => None,
+    });
+    // An hour is longer than zot keeps trying.
+    let waits: Vec<u64> = waits.collect();
+    assert!(matches!(waits[..], [1500..1600]), "{waits:?}");
+    assert!(published.types().contains(&"error"));
+    runtime.close().await;
 }

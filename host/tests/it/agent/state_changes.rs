@@ -1,12 +1,14 @@
 //! Changes to an idle agent: the model, the transcript, the session.
 
+use serde_json::json;
 use zot_host::{
-    Prompt, SetModelError, Unavailable,
-    provider::{Catalogue, Demo, Resolved},
+    Prompt, Runtime, SetModelError, Unavailable,
+    provider::{Anthropic, Catalogue, Demo, Endpoint, Resolved},
     session::{Choice, messages},
 };
 
 use super::fixture::{AgentFixture, PromptEvents, RecordingProvider, received, scripted};
+use crate::support::replies::{Reply, Server};
 
 #[tokio::test]
 async fn changing_the_model_reaches_the_provider_and_the_interceptors() {
@@ -38,6 +40,58 @@ async fn changing_the_model_reaches_the_provider_and_the_interceptors() {
         file.contains(r#""type":"model","provider":"recording","model":"claude-opus-5-5""#),
         "{file}"
     );
+    runtime.close().await;
+}
+
+#[tokio::test]
+async fn models_that_only_the_server_knows_are_offered_and_accepted() {
+    let fixture = AgentFixture::new();
+    let list = json!({"data": [
+        {"id": "model-of-tomorrow", "context_window": 77_000}, {"id": "mine", "context_window": 5_000},
+        {"id": "claude-opus-5-20260101"},
+    ]});
+    let server = Server::answering(move |request| {
+        assert!(request.target().starts_with("/v1/models"), "{request:?}");
+        Reply::error(200, &list)
+    });
+    let lab = json!({"providers": {"anthropic": {"models": ["mine"]}}});
+    let config = serde_json::from_value(lab).unwrap();
+    let home = zot_host::home::Home::at(fixture.folder.path().join("home"));
+    let (catalogue, _) = Catalogue::load(&home, &config);
+    let catalogue = std::sync::Arc::new(catalogue);
+    let endpoint = Endpoint::new(&server.url, None).unwrap();
+    let provider = Anthropic::new("anthropic", endpoint, catalogue.clone());
+    let mut config = fixture.config(Demo::new());
+    config.catalogue = catalogue.clone();
+    config.set_model(Resolved {
+        provider: Box::new(provider),
+        model: catalogue.model("anthropic", "claude-opus-5"),
+    });
+    let runtime = Runtime::new(config).unwrap();
+    let models = runtime.models().await;
+    let window = |id: &str| {
+        models
+            .iter()
+            .find(|it| it.id == id)
+            .map(|it| it.context_window)
+    };
+    assert_eq!(window("model-of-tomorrow"), Some(77_000));
+    assert_eq!(
+        window("mine"),
+        Some(5_000),
+        "listed only by its id in config.json"
+    );
+    assert_eq!(
+        window("claude-opus-5-20260101"),
+        None,
+        "another name of a known model"
+    );
+    assert!(window("claude-opus-5").is_some());
+    assert_eq!(window("claude-3-opus"), None, "retired");
+    let model = runtime.set_model("model-of-tomorrow").await.unwrap();
+    assert_eq!(model.context_window, 77_000);
+    let model = runtime.set_model("not-even-listed").await.unwrap();
+    assert_eq!(model.id, runtime.state().await.model);
     runtime.close().await;
 }
 

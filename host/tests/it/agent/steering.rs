@@ -17,7 +17,7 @@ const WAITS: &str = concat!(
     r#"{"text": "second"}"#,
 );
 
-/// Runs a prompt and calls `meanwhile` at the first event that it handles.
+/// Runs a prompt, and calls `meanwhile` with each event until it returns true.
 async fn run(runtime: &Runtime, mut meanwhile: impl FnMut(&Event) -> bool) -> PromptEvents {
     let mut events = runtime.prompt(Prompt::text("begin")).unwrap();
     let mut published = Vec::new();
@@ -131,7 +131,7 @@ async fn an_abort_drops_the_message() {
 
 #[tokio::test]
 async fn a_blocked_message_is_not_delivered_and_the_prompt_goes_on() {
-    // The interceptor blocks every message, so the prompt itself must come before it is asked.
+    // The interceptor blocks only the message `no`, so the prompt itself is not blocked.
     let mut fixture = AgentFixture::new();
     let script = r#"
 import json, sys

@@ -115,7 +115,7 @@ impl Talk {
         PromptEvents(published)
     }
 
-    /// Sends a prompt, and aborts it when this event arrives.
+    /// Sends a prompt, and aborts it at the event for which `is_moment` returns true.
     pub(crate) async fn abort_at(
         &mut self,
         text: &str,

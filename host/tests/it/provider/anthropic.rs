@@ -297,7 +297,7 @@ async fn reasoning_is_requested_in_the_form_each_model_supports() {
             adaptive.clone(),
             json!("high"),
         ),
-        // An unknown model gets the newest model's form.
+        // An unknown model is treated like the newest known one.
         (
             "claude-of-tomorrow",
             Some(High),

@@ -378,7 +378,7 @@ async fn a_request_starts_with_the_first_poll_and_the_stream_ends_once() {
         while within("deltas", deltas.next()).await.is_some() {}
         assert!(deltas.next().await.is_none());
         drop(all(deltas).await);
-        // Ten more requests over the same connection.
+        // The provider can be used for further requests.
         for _ in 0..10 {
             whole(provider.stream(hi())).await;
         }

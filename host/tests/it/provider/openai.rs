@@ -334,7 +334,7 @@ async fn reasoning_effort_is_sent_only_to_models_that_support_it() {
         ("o3", Some(Off), json!("low")),
         ("gpt-6-sol", Some(High), json!("high")),
         ("gpt-4o", Some(High), Value::Null),
-        // The server knows whether an unknown model can reason.
+        // The effort is sent to unknown models too: only the server knows what they support.
         ("anything", Some(High), json!("high")),
         ("anything", None, Value::Null),
     ] {
@@ -397,4 +397,70 @@ async fn a_remark_from_zot_reaches_the_model_with_the_users_message() {
         got.json()["messages"][1],
         json!({"role": "user", "content": "Today is Friday.\n\nhi"})
     );
+}
+
+/// `DeepSeek` and Gemini reject a continued tool call without the data that came with it.
+#[tokio::test]
+async fn reasoning_and_signatures_are_sent_back_to_the_server_that_wrote_them() {
+    let body = done(&[
+        chunk(&json!({"reasoning_content": "I need "}), None),
+        chunk(&json!({"reasoning_content": "the file."}), None),
+        chunk(
+            &json!({"tool_calls": [{
+                "index": 0, "id": "call_a", "type": "function",
+                "function": {"name": "read", "arguments": "{}"},
+                "extra_content": {"google": {"thought_signature": "sealed"}},
+            }]}),
+            None,
+        ),
+        chunk(&json!({}), Some("tool_calls")),
+    ]);
+    let mut content = Vec::new();
+    let mut thinking = String::new();
+    for delta in decode(body).await {
+        match delta {
+            Delta::Thinking(text) => thinking += &text,
+            Delta::ThinkingEnd(signature) => content.push(Block::Thinking {
+                text: std::mem::take(&mut thinking),
+                signature,
+            }),
+            Delta::ToolEnd { id } => content.push(Block::ToolCall {
+                id,
+                name: "read".to_owned(),
+                args: args(json!({})),
+            }),
+            _ => {}
+        }
+    }
+    let result = Block::ToolResult {
+        call_id: "call_a".into(),
+        is_error: false,
+        content: vec![Content::text("x")],
+    };
+    let messages = vec![
+        user("go"),
+        message(Role::Assistant, content),
+        message(Role::Tool, vec![result]),
+    ];
+    let sent = |model: &'static str| {
+        let request = request_to(model, messages.clone());
+        async move {
+            let got = received_request(openai, &text_answer(&["ok"]), request).await;
+            got.json()["messages"][2].clone()
+        }
+    };
+    let same = sent(MODEL).await;
+    assert_eq!(same["reasoning_content"], "I need the file.");
+    let call = &same["tool_calls"][0];
+    assert_eq!(
+        call["extra_content"]["google"]["thought_signature"],
+        "sealed"
+    );
+    let other = sent("gpt-4o").await;
+    assert_eq!(
+        other.get("reasoning_content"),
+        None,
+        "another model's reasoning"
+    );
+    assert_eq!(other["tool_calls"][0].get("extra_content"), None);
 }

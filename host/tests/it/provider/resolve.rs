@@ -8,7 +8,7 @@ use zot_host::{
     provider::{ApiKey, Catalogue, ResolveError, Resolved, Wanted, resolve},
 };
 
-use zot_protocol::Config;
+use zot_protocol::{Config, Reasoning};
 
 use super::{CANARY, catalogue};
 
@@ -229,4 +229,97 @@ fn models_json_is_loaded_and_its_errors_are_reported() {
     );
     fs::write(home.models(), vec![b' '; 2 << 20]).unwrap();
     assert!(Catalogue::load(&home, &Config::default()).1[0].contains("larger than"));
+}
+
+fn loaded(config: &Value) -> Catalogue {
+    let folder = tempfile::tempdir().unwrap();
+    let config = serde_json::from_value(config.clone()).unwrap();
+    let (catalogue, faults) = Catalogue::load(&Home::at(folder.path()), &config);
+    assert_eq!(faults, [""; 0]);
+    catalogue
+}
+
+#[test]
+fn a_proxy_offers_the_known_models_without_their_prices() {
+    let catalogue = loaded(&json!({"providers": {
+        "claude-proxy": {"api": "anthropic", "base_url": "https://proxy.example.com", "models": ["claude-opus-5"]},
+        "chat": {"base_url": "https://chat.example.com"},
+    }}));
+    let real = catalogue.model("anthropic", "claude-opus-5");
+    let model = catalogue.model("claude-proxy", "claude-opus-5");
+    assert_eq!(
+        (
+            model.context_window,
+            model.max_output,
+            model.thinks,
+            model.prices
+        ),
+        (real.context_window, real.max_output, real.thinks, None)
+    );
+    assert_eq!(model.remarks("2026-11-19"), [""; 0]);
+    let budget = catalogue.model("claude-proxy", "claude-haiku-4-5");
+    assert_eq!(
+        budget.thinks,
+        catalogue.model("anthropic", "claude-haiku-4-5").thinks
+    );
+    let azure = catalogue.model("azure", "gpt-5.4");
+    assert_eq!((azure.context_window, azure.prices), (1_050_000, None));
+    // Any model can be behind Chat Completions.
+    let chat = catalogue.model("chat", "claude-opus-5");
+    assert_eq!(chat.remarks("2026-11-19").len(), 1, "{chat:?}");
+}
+
+#[test]
+fn a_model_of_config_json_without_sizes_is_still_unknown() {
+    let catalogue = loaded(&json!({"providers": {"lab": {
+        "base_url": "https://llm.example.com/v1",
+        "models": ["qwen", {"id": "llama", "context_window": 9000}],
+    }}}));
+    let remarks = |id: &str| catalogue.model("lab", id).remarks("2026-11-19");
+    assert!(remarks("qwen")[0].starts_with("unknown model `qwen`: assuming"));
+    assert_eq!(remarks("llama"), [""; 0]);
+    assert_eq!(catalogue.model("lab", "llama").context_window, 9000);
+    assert_eq!(catalogue.newest("lab").unwrap().id, "qwen", "the default");
+}
+
+#[test]
+fn a_retired_model_is_marked_from_its_date_on() {
+    let model = Catalogue::built_in().model("anthropic", "claude-sonnet-4-5");
+    assert_eq!(model.remarks("2026-11-29"), [""; 0]);
+    assert_eq!(
+        model.remarks("2026-11-30"),
+        ["anthropic retired `claude-sonnet-4-5` on 2026-11-30"]
+    );
+}
+
+#[test]
+fn a_reasoning_level_that_a_model_does_not_have_is_reported() {
+    let catalogue = loaded(&json!({}));
+    for (provider, id, reasoning, remark) in [
+        ("openai", "gpt-4o", Reasoning::High, "does not reason"),
+        (
+            "openai",
+            "gpt-6.1-sol",
+            Reasoning::Off,
+            "cannot turn reasoning off for `gpt-6.1-sol`",
+        ),
+        (
+            "groq",
+            "model-of-tomorrow",
+            Reasoning::Off,
+            "for the unknown model",
+        ),
+        (
+            "anthropic",
+            "claude-sonnet-5-5",
+            Reasoning::Off,
+            "always reasons",
+        ),
+    ] {
+        let model = catalogue.model(provider, id);
+        let said = model.reasoning_remark(Some(reasoning)).unwrap_or_default();
+        assert!(said.contains(remark), "{id}: {said}");
+    }
+    let model = catalogue.model("openai", "gpt-6-sol");
+    assert_eq!(model.reasoning_remark(Some(Reasoning::Off)), None);
 }

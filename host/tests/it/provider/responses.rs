@@ -271,3 +271,46 @@ async fn a_server_without_the_responses_api_gets_chat_completions() {
         ]
     );
 }
+
+#[tokio::test]
+async fn a_model_that_rejects_reasoning_is_asked_without_it() {
+    let refused = |param: &str, message: &str| {
+        Reply::error(
+            400,
+            &json!({"error": {"message": message, "type": "invalid_request_error", "param": param}}),
+        )
+    };
+    for (param, message) in [
+        (
+            "include",
+            "Encrypted content is not supported with this model.",
+        ),
+        (
+            "reasoning.effort",
+            "Unsupported parameter: 'reasoning.effort' is not supported with this model.",
+        ),
+    ] {
+        let server = Server::with(vec![
+            refused(param, message),
+            Reply::events(text_answer("ok")),
+            Reply::events(text_answer("ok")),
+            Reply::events(text_answer("ok")),
+        ]);
+        let provider = responses(&server.url);
+        for model in ["my-deployment", "my-deployment", MODEL] {
+            whole(provider.stream(request_to(model, vec![user("hi")]))).await;
+        }
+        let got = server.got();
+        let has_reasoning: Vec<bool> = got
+            .iter()
+            .map(|it| it.json().get("reasoning").is_some() && it.json().get("include").is_some())
+            .collect();
+        assert_eq!(has_reasoning, [true, false, false, true], "{param}");
+    }
+    // The user has asked for reasoning, so leaving it out silently would be wrong.
+    let server = Server::with(vec![refused("reasoning.effort", "not supported")]);
+    let mut request = request_to("my-deployment", vec![user("hi")]);
+    request.reasoning = Some(Reasoning::High);
+    let (_, error) = broken(responses(&server.url).stream(request)).await;
+    assert!(error.to_string().contains("not supported"), "{error}");
+}

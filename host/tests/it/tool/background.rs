@@ -149,7 +149,7 @@ async fn another_session_does_not_see_the_commands() {
         fixture.ok("background", json!({})).await,
         "no background commands"
     );
-    // The user sees all of them.
+    // The user sees the commands of all sessions.
     assert_eq!(fixture.toolbox.background().len(), 1);
     fixture.toolbox.close().await;
 }

@@ -69,3 +69,23 @@ fn oversized_external_and_special_context_files_cause_warnings() {
     symlink("../../CLAUDE.md", cwd.join("AGENTS.md")).unwrap();
     assert_eq!(context_files::find(&cwd, &home).files[1].text, "ours");
 }
+
+#[test]
+fn claude_md_is_read_only_where_agents_md_is_absent() {
+    let folder = tempfile::tempdir().unwrap();
+    let home = Home::at(folder.path().join("home"));
+    let repository = folder.path().join("repository");
+    let cwd = repository.join("inner");
+    fs::create_dir_all(&cwd).unwrap();
+    fs::create_dir(repository.join(".git")).unwrap();
+    for (file, text) in [
+        (repository.join("CLAUDE.md"), "outer CLAUDE"),
+        (cwd.join("AGENTS.md"), "inner AGENTS"),
+        (cwd.join("CLAUDE.md"), "inner CLAUDE"),
+    ] {
+        fs::write(file, text).unwrap();
+    }
+    let found = context_files::find(&cwd, &home);
+    let texts: Vec<_> = found.files.iter().map(|file| file.text.as_str()).collect();
+    assert_eq!(texts, ["outer CLAUDE", "inner AGENTS"]);
+}

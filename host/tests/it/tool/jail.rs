@@ -205,7 +205,7 @@ async fn commands_are_confined_by_the_kernel() {
     }
     assert!(is_alive(&std::process::id().to_string()));
     assert_eq!(fixture.get("inside"), b"new\n");
-    // The command's temporary files are in the scratch directory.
+    // Discard the scratch directory, where the command created its temporary files.
     fs::remove_dir_all(fixture.outside("scratch")).unwrap();
     fs::create_dir(fixture.outside("scratch")).unwrap();
     let text = fs::read_to_string(fixture.outside("secret")).unwrap();
@@ -223,7 +223,7 @@ async fn the_scratch_directory_does_not_allow_an_escape() {
         return;
     }
     let fixture = jailed_with_secrets();
-    // The temporary files exist only while the command runs.
+    // Read the temporary files while the command runs, because they are removed when it ends.
     let cancel = CancellationToken::new();
     let command = "ln -s ../../../secret \"$TMPDIR/link\"; echo x > \"$TMPDIR/file\"; echo \"$TMPDIR\" > here; mv here there; sleep 600";
     let running = fixture

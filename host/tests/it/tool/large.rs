@@ -14,7 +14,7 @@ async fn a_100_mb_text_file_is_read_in_bounded_memory() {
     run_in_own_process!();
     let fixture = ToolFixture::new();
     let mut file = File::create(fixture.at("text")).unwrap();
-    // Lines of 16 bytes, so that a line number gives its offset.
+    // Each line has 16 bytes, so that the number of lines follows from the size.
     let lines = usize::try_from(SIZE).unwrap() / 16;
     for block in 0..lines / 65_536 {
         let text: Vec<String> = (0..65_536)

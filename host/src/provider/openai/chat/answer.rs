@@ -13,7 +13,7 @@ use crate::provider::{
     Delta, Tokens,
     exchange::{Decode, DecodeError},
     http::error_text,
-    retry::can_retry_status,
+    retry::{can_retry_kind, can_retry_status},
     surrogates::{PieceJoiner, RawText},
 };
 
@@ -372,15 +372,8 @@ fn is_transient(error: &Value) -> bool {
     let code = &error["code"];
     let number = code.as_u64().or_else(|| code.as_str()?.parse().ok());
     let number = number.and_then(|number| u16::try_from(number).ok());
-    number.is_some_and(can_retry_status)
-        || [
-            "overloaded_error",
-            "rate_limit_error",
-            "server_overloaded",
-            "server_error",
-        ]
-        .iter()
-        .any(|kind| error["type"] == *kind)
+    let kinds = [code, &error["type"]].into_iter().filter_map(Value::as_str);
+    number.is_some_and(can_retry_status) || kinds.into_iter().any(can_retry_kind)
 }
 
 /// Generates a unique id for a call without one.

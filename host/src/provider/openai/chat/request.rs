@@ -154,7 +154,7 @@ fn user(blocks: &[Block]) -> Option<Value> {
     if parts.is_empty() {
         return None;
     }
-    // Some small servers accept only plain text.
+    // Send a plain string if there are no images: some small servers accept nothing else.
     let content: Value = if texts.len() == parts.len() {
         texts.join("\n\n").into()
     } else {

@@ -9,7 +9,7 @@ use zot_protocol::{StopReason, ToolId};
 use crate::provider::{
     Delta, Tokens,
     exchange::{Decode, DecodeError},
-    retry::can_retry_status,
+    retry::{can_retry_kind, can_retry_status},
     surrogates::{PieceJoiner, RawText},
 };
 
@@ -170,10 +170,11 @@ impl Answer {
                     let parts = item["summary"].as_array().into_iter().flatten();
                     let parts = parts.filter_map(|part| part["text"].as_str());
                     let text = parts.collect::<Vec<_>>().join("\n\n");
-                    // Even if it is empty: the server may withhold the reasoning.
+                    // Begin the block even if its text is empty: the server may withhold the
+                    // reasoning.
                     deltas.push_back(Delta::Thinking(text));
                 }
-                // Without its encrypted content, the server cannot read it.
+                // The server cannot read an item without its encrypted content, so do not store it.
                 let sealed = item["encrypted_content"]
                     .is_string()
                     .then(|| Sealed::Reasoning(item).write(&self.model));
@@ -275,7 +276,8 @@ impl Decode for Answer {
     }
 }
 
-/// Creates the error for a failure in the stream, whose details are nested or at the top.
+/// Creates the error for a failure in the stream, whose details are in an object or at the top
+/// level.
 fn failed(failure: Option<Failure>, code: Option<String>, message: Option<String>) -> DecodeError {
     let (nested, kind, text) =
         failure.map_or((None, None, None), |it| (it.code, it.r#type, it.message));
@@ -290,15 +292,7 @@ fn failed(failure: Option<Failure>, code: Option<String>, message: Option<String
         || [code.as_deref(), kind.as_deref()]
             .into_iter()
             .flatten()
-            .any(|it| {
-                matches!(
-                    it,
-                    "server_error"
-                        | "rate_limit_exceeded"
-                        | "rate_limit_error"
-                        | "overloaded_error"
-                )
-            });
+            .any(can_retry_kind);
     let message = text.or(message).or(code);
     DecodeError::Failed {
         message: message.unwrap_or_else(|| "unknown error".to_owned()),

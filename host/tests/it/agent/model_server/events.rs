@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::Api;
 
-/// Returns the events, each as sent. `items` are in the API's form.
+/// Returns the events in the form in which they are sent. `items` are in the API's format.
 pub(super) fn render(api: Api, items: &[Value], is_cut: bool) -> Vec<String> {
     let mut events = match api {
         Api::Anthropic => anthropic(items, is_cut),
@@ -22,7 +22,7 @@ pub(super) fn render(api: Api, items: &[Value], is_cut: bool) -> Vec<String> {
     events.into_iter().map(event).collect()
 }
 
-/// Splits a text into two pieces, as a stream would.
+/// Splits text into two pieces, as a stream would.
 fn halves(text: &str) -> [&str; 2] {
     let middle = text.floor_char_boundary(text.len() / 2);
     let (first, second) = text.split_at(middle);
@@ -153,4 +153,16 @@ fn chat(items: &[Value], is_cut: bool) -> Vec<Value> {
     events.push(chunk(json!({}), Some(stop)));
     events.push(json!({"choices": [], "usage": {"prompt_tokens": 10, "completion_tokens": 5}}));
     events
+}
+
+/// Returns a stream that consists of an error.
+pub(super) fn failure(api: Api, kind: &str) -> String {
+    let data = match api {
+        Api::Anthropic => {
+            json!({"type": "error", "error": {"type": kind, "message": "try again"}})
+        }
+        Api::Responses => json!({"type": "error", "code": kind, "message": "try again"}),
+        Api::Chat => json!({"error": {"code": kind, "message": "try again"}}),
+    };
+    format!("data: {data}\n\n")
 }

@@ -60,7 +60,7 @@ fn remove_cache_marks(value: &mut Value) {
     }
 }
 
-/// Returns the items of an answer, in the form of the API.
+/// Returns the items of an answer, in the API's format.
 pub(super) fn items(api: Api, parts: &[Part], ids: &mut usize) -> Vec<Value> {
     let mut items = Vec::new();
     for part in parts {
@@ -120,6 +120,12 @@ pub(super) fn over_limit(api: Api, body: &Value, limits: Limits) -> Option<Strin
     if limits.rejects_images && !images(&body[messages]).is_empty() {
         return Some("Could not process image".to_owned());
     }
+    let count = images(&body[messages]).len();
+    if let Some(most) = limits.images.filter(|most| count > *most) {
+        return Some(format!(
+            "messages: too many images and documents: {count} + 0 > {most}"
+        ));
+    }
     let bytes = body[messages].to_string().len();
     let most = limits.window.filter(|most| bytes > *most)?;
     Some(match api {
@@ -169,7 +175,7 @@ fn image(data: &str) -> Result<(), String> {
     if data.len() > MAX_IMAGE {
         return Err(format!("image exceeds 5 MB maximum: {} bytes", data.len()));
     }
-    // The size of a PNG is at a fixed place; JPEG images in these tests are small.
+    // The dimensions of a PNG are at a fixed offset. JPEG images in these tests are small.
     if bytes.starts_with(b"\x89PNG") {
         let number = |at: usize| u32::from_be_bytes(bytes[at..at + 4].try_into().unwrap());
         let (width, height) = (number(16), number(20));
