@@ -74,8 +74,8 @@ impl CallChain {
         Self::with(tool.into(), Some(caller.clone()), None, token)
     }
 
-    /// Creates a call to `tool` by an extension, nested in this one. At most `depth` calls can be
-    /// nested.
+    /// Creates a call to `tool` by an extension, nested in this one. The chain can contain at most
+    /// `depth` calls, and only one to each tool.
     pub(crate) fn call(
         &self,
         caller: &Caller,

@@ -21,8 +21,8 @@ pub trait Interceptor {
         true
     }
 
-    /// Whether this is a final interceptor of `event`: asked again if later interceptors have
-    /// changed the event. Default: no.
+    /// Whether this is a final interceptor of `event`, which is asked again if later interceptors
+    /// have changed the event. Default: no.
     fn is_final(&self, event: &InterceptName) -> bool {
         false
     }
@@ -30,9 +30,9 @@ pub trait Interceptor {
     /// How long the interceptor may take to answer, including the time to write the request.
     fn deadline(&self) -> Duration;
 
-    /// Asks the interceptor about an event. `is_final` means that it is asked again, about the
-    /// event as the whole chain left it. Fails with [`Failure::Timeout`] if there is no answer by
-    /// `until`.
+    /// Asks the interceptor about an event. If `is_final`, a final interceptor is asked for the
+    /// second time, about the event as the whole chain left it. Fails with [`Failure::Timeout`] if
+    /// it has not answered by the time `until`.
     fn ask(
         &self,
         event: &Intercept,

@@ -21,9 +21,9 @@ use crate::{
     untrusted::read_own,
 };
 
-/// The largest owner record that is read.
+/// The maximum size of an owner record, in bytes.
 const MAX_RECORD_BYTES: usize = 64 << 10;
-/// The largest lock file that is read.
+/// The maximum size of a lock file, in bytes.
 const MAX_LOCK_FILE_BYTES: usize = 16 << 20;
 
 /// Identifies who owns an extension's data: the source that the extension came from.
@@ -65,7 +65,7 @@ impl std::fmt::Display for DataOwner {
 pub struct DataDir {
     /// The directory.
     pub path: PathBuf,
-    /// The owner of `extension-data/NAME`; `None` if it is this extension.
+    /// The owner of `extension-data/NAME`; `None` if this extension uses that directory.
     pub apart_from: Option<String>,
 }
 
@@ -89,7 +89,7 @@ impl DataOwner {
         let plain = home.data_dir(name);
         let apart_from = match record(home, name) {
             Ok(Some(owner)) if owner == *self => None,
-            // The owner's data has been deleted.
+            // The owner's data has been deleted, so this extension can use the directory.
             Ok(Some(_)) if plain.symlink_metadata().is_err() => None,
             Ok(Some(owner)) => Some(owner.to_string()),
             // Data from before owners were recorded belongs to the installed extension, if there is
@@ -122,7 +122,7 @@ impl DataOwner {
                 let path = home.data_owner(name);
                 make_private(path.parent().unwrap_or(&path))?;
                 match file::write_new(&path, &self.to_bytes()) {
-                    // Another process has claimed the directory first.
+                    // Another process claimed the directory first.
                     Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
                         Ok(self.data_dir(home, name))
                     }
@@ -198,7 +198,7 @@ mod tests {
         DataOwner { scope, source }
     }
 
-    /// Claims and creates the data directory, as starting the extension does.
+    /// Claims and creates the data directory, as happens when the extension starts.
     fn start(owner: &DataOwner, home: &Home) -> DataDir {
         let data = owner.claim(home, "guard").expect("claimed");
         fs::create_dir_all(&data.path).expect("made");
@@ -227,7 +227,7 @@ mod tests {
             paths.push(data.path);
         }
         assert_eq!(start(&first, &home), plain);
-        // The same source in another scope.
+        // The global and explicit scopes share an owner if the source is the same.
         let again = owner(Scope::Explicit, "https://example.org/guard");
         assert_eq!(start(&again, &home), plain);
 

@@ -14,7 +14,8 @@ pub(crate) fn send(connection: &Connection, event: &Event, limits: &Limits) {
     }
 }
 
-/// Truncates the text and content of an event to `bytes` in total and marks it as truncated.
+/// Truncates the text or content of an event to about `bytes` bytes of JSON, drops its tool
+/// arguments, and marks it as truncated.
 fn truncate(mut event: Event, bytes: usize) -> Event {
     match &mut event {
         Event::UserMessage(message) => {
@@ -49,7 +50,8 @@ fn truncate(mut event: Event, bytes: usize) -> Event {
     event
 }
 
-/// Truncates text to at most `bytes` of JSON, at a character boundary. Returns its encoded length.
+/// Truncates text to at most `bytes` bytes of JSON, at a character boundary. Returns its encoded
+/// length.
 pub(crate) fn truncate_text(text: &mut String, bytes: usize) -> usize {
     let mut used = 0;
     for (at, char) in text.char_indices() {
@@ -67,11 +69,11 @@ pub(crate) fn truncate_text(text: &mut String, bytes: usize) -> usize {
     used
 }
 
-/// The size of the JSON around a block's text or image.
+/// An upper bound for the size of the JSON around a block's text or image, in bytes.
 const BLOCK_BYTES: usize = 64;
 
-/// Truncates a list of blocks to about `bytes` in total. Text is truncated and images are dropped.
-/// Returns whether anything was removed.
+/// Truncates a list of blocks to about `bytes` bytes of JSON in total. Text is truncated, and
+/// images that do not fit are dropped. Returns whether anything was removed.
 pub(crate) fn truncate_content(content: &mut Vec<Content>, bytes: usize) -> bool {
     let mut left = bytes;
     let mut cut = false;

@@ -109,7 +109,7 @@ impl Fold {
         }
     }
 
-    /// Applies the answer of the interceptor `extension`.
+    /// Applies an interceptor's answer.
     pub fn answer(&mut self, extension: &str, rights: Rights, answer: InterceptAnswer) -> Verdict {
         let response = match answer {
             Ok(response) => response,
@@ -207,7 +207,7 @@ impl Fold {
         Verdict::Blocked
     }
 
-    /// The system prompt can be replaced, but not blocked.
+    /// Reports whether the event can be blocked. The system prompt can only be replaced.
     fn can_be_blocked(&self) -> bool {
         !matches!(self.event, Intercept::BeforeAgentStart(_))
     }

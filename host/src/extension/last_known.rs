@@ -20,8 +20,7 @@ use crate::untrusted::{Follow, open_regular};
 /// Allows one write at a time.
 static WRITE_PERMIT: Semaphore = Semaphore::const_new(1);
 
-/// The maximum size of the file, which is more than any extension can register. zot never writes a
-/// larger one.
+/// The maximum number of bytes to read. A larger file is cut off and therefore unreadable.
 const MAX_BYTES: u64 = 4 * 1024 * 1024;
 
 /// What an extension had registered when it last ran.
@@ -98,7 +97,7 @@ impl LastKnown {
             path.file_name().unwrap_or_default().display(),
             std::process::id()
         ));
-        // Do not write into a leftover file, or one that someone else put there.
+        // Do not write to a file that was left behind, or that someone else put there.
         let _ = fs::remove_file(&own);
         let written = fs::File::create_new(&own)
             .and_then(|mut file| file.write_all(&serde_json::to_vec_pretty(self)?))

@@ -122,7 +122,7 @@ pub(crate) struct Member {
 }
 
 impl Member {
-    /// Starts the process and a task that reads from it. Does not wait until it is ready.
+    /// Starts the process and a task that reads from it. Does not wait for `ready`.
     pub(crate) async fn start(launch: Launch, shared: &Arc<Shared>) -> Result<Arc<Self>, String> {
         let limits = limits_of(&launch.manifest, &shared.config.limits);
         let log = log_of(&launch, &limits);
@@ -244,7 +244,8 @@ impl Member {
         if *self.connection.stage().borrow() != Stage::Starting {
             return exit.to_string();
         }
-        // The end of stderr may still be in the pipe, which a descendant may hold open.
+        // The end of stderr may still be in the pipe. A descendant may hold the pipe open, so do
+        // not wait for long.
         let mut stderr_done = self.stderr_done.clone();
         let _ = tokio::time::timeout(STDERR_GRACE, stderr_done.wait_for(|done| *done)).await;
         match self.log.tail() {
@@ -333,8 +334,8 @@ impl Member {
         Err(not_granted(&format!("call `{tool}`"), &line))
     }
 
-    /// Kills its process tree in the background on the current runtime. Without a runtime there is
-    /// nothing to do: the process tree was killed when the runtime was dropped.
+    /// Kills its process tree in the background on the current runtime. Without a runtime, there is
+    /// nothing to kill: the process tree was killed when the runtime was dropped.
     pub(crate) fn abandon(self: &Arc<Self>) {
         if let Ok(runtime) = tokio::runtime::Handle::try_current() {
             let member = Arc::clone(self);
@@ -349,7 +350,7 @@ impl Member {
         self.calls.close();
     }
 
-    /// Sends `shutdown`, then SIGTERM, then SIGKILL, each after a grace period.
+    /// Sends `shutdown`, then SIGTERM, then SIGKILL, with a grace period before each signal.
     pub(crate) async fn shut_down(&self) {
         self.retire();
         self.connection.shut_down();

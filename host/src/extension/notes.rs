@@ -23,7 +23,7 @@ pub(crate) struct Notes {
 
 #[derive(Default)]
 struct State {
-    /// The number of events that the extension intercepts and the program has not received yet.
+    /// How many [`HeldNotes`] include these notes. They wait while there are any.
     holds: usize,
     waiting: VecDeque<Note>,
 }

@@ -1,8 +1,8 @@
 //! Pending requests by id, each with its deadline. An id is a number here and a string of decimal
 //! digits on the wire.
 //!
-//! All requests share the connection's timer, because nearly all of them are answered in time and
-//! would not use a separate one.
+//! All requests share the connection's timer. Nearly all of them are answered before their
+//! deadline, so separate timers would almost never fire.
 
 use std::{
     collections::{HashMap, VecDeque},
@@ -182,7 +182,7 @@ struct PendingState {
     /// When to check the deadlines. This may be too early, in which case it is set again, but never
     /// too late.
     next_check: Option<Instant>,
-    /// When a request was last dropped or settled.
+    /// When a [`Ticket`] was last dropped, which ends its request.
     settled_at: Instant,
 }
 
@@ -197,8 +197,8 @@ impl Default for Pending {
 }
 
 impl Pending {
-    /// Adds a pending request, which stays until the returned ticket is dropped. Returns true if
-    /// the next check is now earlier than before.
+    /// Adds a pending request, which stays until the returned ticket is dropped. Also returns
+    /// whether the next check is now earlier than before.
     pub(crate) fn wait(
         &self,
         number: u64,
@@ -313,7 +313,7 @@ impl Pending {
         all.into_iter().for_each(Waker::wake);
     }
 
-    /// When a request was last dropped or settled.
+    /// When a [`Ticket`] was last dropped, which ends its request.
     pub(crate) fn settled_at(&self) -> Instant {
         self.0.lock().settled_at
     }

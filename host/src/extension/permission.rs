@@ -24,7 +24,7 @@ pub struct PermissionReport {
 }
 
 impl PermissionReport {
-    /// Describes an extension with this manifest on a kernel with this `support`.
+    /// Describes an extension with this manifest. `support` is what the kernel can enforce.
     pub fn of(manifest: &Manifest, support: Support) -> Self {
         let declared = manifest.permissions.clone();
         let enforced = declared

@@ -116,7 +116,7 @@ impl Registered {
             }
         }
         if !unknown.is_empty() {
-            // Both the list and each name may be long.
+            // The list and each name can be arbitrarily long, so limit both.
             let names = unknown.iter().take(10);
             let names: Vec<String> = names
                 .map(|name| name.escape_debug().take(80).collect())

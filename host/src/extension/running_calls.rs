@@ -15,15 +15,6 @@ pub(crate) struct RunningCalls {
     open: Mutex<Option<HashMap<Id, CallChain>>>,
 }
 
-/// Why a call was not started.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum BeginError {
-    /// A call with this id is running.
-    IdInUse,
-    /// The extension is shutting down.
-    Closed,
-}
-
 impl RunningCalls {
     pub(crate) fn new(extension: &str) -> Self {
         Self {
@@ -32,15 +23,19 @@ impl RunningCalls {
         }
     }
 
-    /// Adds a call.
-    pub(crate) fn begin(&self, id: &Id, chain: &CallChain) -> Result<(), BeginError> {
+    /// Adds a call, whose id must not be in use. Returns false if the extension is shutting down.
+    pub(crate) fn begin(&self, id: &Id, chain: &CallChain) -> bool {
         let mut open = self.open.lock();
-        let calls = open.as_mut().ok_or(BeginError::Closed)?;
-        if calls.contains_key(id) {
-            return Err(BeginError::IdInUse);
-        }
+        let Some(calls) = open.as_mut() else {
+            return false;
+        };
         calls.insert(id.clone(), chain.clone());
-        Ok(())
+        true
+    }
+
+    pub(crate) fn is_running(&self, id: &Id) -> bool {
+        let open = self.open.lock();
+        open.as_ref().is_some_and(|calls| calls.contains_key(id))
     }
 
     /// Removes a finished call. Returns false if it has already been cancelled.

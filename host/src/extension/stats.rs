@@ -2,7 +2,10 @@
 
 use std::{collections::VecDeque, time::Duration};
 
-use super::{chain::InterceptRecord, fold::Verdict};
+use super::{
+    chain::InterceptRecord,
+    fold::{Failure, Verdict},
+};
 
 /// How many latencies to keep for the median.
 const RECENT: usize = 256;
@@ -11,7 +14,7 @@ const RECENT: usize = 256;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Stats {
-    /// How often it was asked.
+    /// How often it was asked about an event, including attempts that failed.
     pub asked: u64,
     /// How often it blocked an event.
     pub blocked: u64,
@@ -27,13 +30,19 @@ pub struct Stats {
 impl Stats {
     /// Adds the record of one event.
     pub fn record(&mut self, record: &InterceptRecord) {
-        self.asked += 1;
         match &record.verdict {
             Verdict::Blocked => self.blocked += 1,
             Verdict::Rewritten => self.rewritten += 1,
-            Verdict::FailedOpen(_) | Verdict::FailedClosed(_) => self.failed += 1,
+            Verdict::FailedOpen(failure) | Verdict::FailedClosed(failure) => {
+                self.failed += 1;
+                // It was never asked, so it has no latency.
+                if matches!(failure, Failure::NotReady | Failure::ChainTimeout(_)) {
+                    return;
+                }
+            }
             Verdict::Allowed => {}
         }
+        self.asked += 1;
         self.worst = self.worst.max(record.latency);
         if self.recent.len() == RECENT {
             self.recent.pop_front();

@@ -32,7 +32,7 @@ pub struct LineReader<R> {
     limit: usize,
     /// The current read size.
     chunk: usize,
-    /// The bytes read so far. The next call drops the line that was returned last.
+    /// The bytes that have been read. `fill` drops the lines that have been returned.
     buffer: Vec<u8>,
     /// How many bytes of the buffer belong to lines that were returned.
     consumed: usize,

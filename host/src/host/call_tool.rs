@@ -5,14 +5,18 @@ use std::sync::Arc;
 use zot_protocol::{CallTool, CallToolResult, Capability, Id, Object, ToolStatus, validate};
 
 use super::{Host, HostError, ToolOutcome};
-use crate::extension::{
-    CallChain, event::truncate_content, member::Member, running_calls::BeginError,
-};
+use crate::extension::{CallChain, event::truncate_content, member::Member};
 
 impl Host {
-    /// Handles `call_tool`. The extension always receives exactly one answer, unless it cancels the
-    /// call or exits first.
+    /// Handles `call_tool`. The extension receives exactly one answer, unless it cancels the call,
+    /// exits first, or uses the id of a running call.
     pub(super) fn handle_call_tool(self, caller: &Arc<Member>, call: CallTool) {
+        // Do not answer: the extension would mistake the answer for that of the running call with
+        // the same id.
+        if caller.calls.is_running(&call.id) {
+            let id = call.id.as_str();
+            return caller.log(&format!("ignored call_tool: the id {id:?} is in use"));
+        }
         let admitted = self.admit(caller, &call);
         let CallTool { id, name, args, .. } = call;
         let chain = match admitted {
@@ -22,17 +26,8 @@ impl Host {
                 return self.answer(caller, id, &name, refused);
             }
         };
-        match caller.calls.begin(&id, &chain) {
-            Ok(()) => {}
-            // Ids must not repeat. An answer to the second call would be mistaken for an answer to
-            // the first.
-            Err(BeginError::IdInUse) => {
-                let id = id.as_str();
-                return caller.log(&format!("ignored call_tool: the id {id:?} is in use"));
-            }
-            Err(BeginError::Closed) => {
-                return caller.log("ignored call_tool: the extension is shutting down");
-            }
+        if !caller.calls.begin(&id, &chain) {
+            return caller.log("ignored call_tool: the extension is shutting down");
         }
         let caller = Arc::clone(caller);
         caller.runtime.clone().spawn(async move {

@@ -153,8 +153,8 @@ impl ExtensionTools<'_> {
     }
 }
 
-/// Checks a value against a schema, and returns it with the mismatch if there is one. A large value
-/// is checked on a blocking thread.
+/// Checks a value against a schema. Returns the value, and a description of the mismatch if there
+/// is one. A large value is checked on a blocking thread.
 async fn check(
     tool: &Arc<Tool>,
     schema: fn(&Tool) -> Option<&ToolSchema>,

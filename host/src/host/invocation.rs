@@ -20,13 +20,13 @@ use crate::{
     extension::{CallChain, chain::ChainOutcome, event::truncate_content, notes::HeldNotes},
 };
 
-/// How long an extension's call waits for other extensions to read what they were sent.
+/// How long an extension's call waits for the frames queued for all extensions to be written.
 const DRAIN_TIMEOUT: Duration = Duration::from_secs(1);
 
 /// Receives updates about a tool call while it runs.
 pub(crate) trait Watcher: Send {
     /// The interceptors have answered. The call is about to run with these arguments, or was
-    /// blocked. Dropping `notes` passes their notes about it on to the user.
+    /// blocked. Dropping `notes` passes the interceptors' notes about the call on to the user.
     fn intercepted(
         &mut self,
         _args: Option<&Object>,
@@ -123,8 +123,8 @@ impl Host {
         }
     }
 
-    /// Waits until every extension has read what it was sent, but at most [`DRAIN_TIMEOUT`]: a
-    /// stuck extension must not hold up the calls of other extensions.
+    /// Waits until the frames queued for all extensions are written, but at most [`DRAIN_TIMEOUT`]:
+    /// a stuck extension must not hold up the calls of other extensions.
     async fn wait_until_drained(&self) {
         let slots = self.0.slots();
         let all = async {
@@ -193,8 +193,8 @@ impl<'h> Invocation<'h> {
         outcome
     }
 
-    /// Makes the call. `executor` is `None` if the tool does not exist. Notes about the result wait
-    /// until the invocation is dropped, or taken with [`take_notes`](Self::take_notes).
+    /// Makes the call. `executor` is `None` if the tool does not exist. The invocation holds notes
+    /// about the result until it is dropped, or until [`take_notes`](Self::take_notes) takes them.
     pub(crate) async fn run(
         &mut self,
         executor: Option<&dyn Executor>,
@@ -239,7 +239,8 @@ impl<'h> Invocation<'h> {
                 () = chain.cancelled() => Err(ToolOutcome::cancelled()),
             };
         }
-        // Interceptors are not asked about a cancelled call, so its result must not be seen either.
+        // Interceptors are not asked about a cancelled call. Drop the result, because they might
+        // have blocked it.
         if self.host.intercepts(&InterceptName::ToolResult) {
             return Err(ToolOutcome::cancelled());
         }

@@ -235,7 +235,7 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
             let slot = match Member::start(launch.clone(), &shared).await {
                 Ok(member) => Slot::Started(member),
                 Err(why) => {
-                    // A note is a single line.
+                    // A note must be a single line.
                     let line = why.replace('\n', "; ");
                     let notes = Notes::new(launch.name(), &shared.config.hooks);
                     notes.add(NoteLevel::Error, &line);
@@ -258,8 +258,8 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
     slots.into_iter().flatten().collect()
 }
 
-/// Applies the user's `on_failure` settings. They can make a failure block the event, but can never
-/// make a blocking failure pass.
+/// Applies the user's `on_failure` settings. They can change what a failure does from allowing the
+/// event to blocking it, but not the reverse.
 fn tighten(manifest: &mut Manifest, shared: &Shared) {
     if let Some(settings) = shared.config.settings.get(&manifest.name) {
         for (event, &on_failure) in &settings.on_failure {

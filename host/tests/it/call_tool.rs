@@ -212,6 +212,9 @@ async fn a_cancelled_call_gets_no_answer_and_an_id_in_use_is_rejected() {
         count_notes(&fixture, "[other] Info: never begins") == 2
     })
     .await;
+    // A call that would be refused gets no answer either, because it would end the running call.
+    let refused = json!({"ids": ["x2"], "tool": "no_such_tool"});
+    call(&fixture, "caller_start", refused).await;
     call(&fixture, "caller_cancel", json!({"id": "x1"})).await;
     until("the tool is cancelled", || {
         count_notes(&fixture, "[other] Info: cancelled") == 1

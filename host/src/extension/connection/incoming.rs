@@ -15,13 +15,13 @@ use crate::extension::{
     wire::Line,
 };
 
-/// How many consecutive lines that are not JSON are logged; further ones are counted.
+/// How many consecutive lines that are not JSON to log. Further ones are only counted.
 const GARBAGE_LOGGED: usize = 10;
 /// How many different unknown frame types are logged. This limits the memory that an extension can
 /// use up by inventing types.
 const UNKNOWN_TYPES_NAMED: usize = 64;
 
-/// What the log says about a rejected line, instead of the reason.
+/// What is logged about a rejected line instead of the reason.
 enum Shown {
     /// The line, quoted.
     Quoted(String),
@@ -71,7 +71,7 @@ impl Connection {
                     self.listener.log(&format!("{hint}; {}", hint.fix()));
                 }
                 if was_inside && (spread.is_some() || state.spread.is_open()) {
-                    // The log explains the object as a whole.
+                    // A single log line explains the whole object that this line is part of.
                     return self.refused(refusal, Some(Shown::Explained), state);
                 }
                 // Do not quote text that looks like part of a frame: it may contain something that
@@ -233,7 +233,7 @@ impl Connection {
         Ok(())
     }
 
-    /// Handles a line that is not a valid frame. `shown` is what the log says instead of the reason.
+    /// Handles a line that is not a valid frame. `shown` is logged instead of the reason.
     fn refused(
         &self,
         refusal: Refusal,

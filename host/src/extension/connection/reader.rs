@@ -8,7 +8,8 @@ use zot_protocol::{HelloAck, NoteLevel, limits::Limits, validate::SpreadJson};
 use super::{Connection, timer::Timer};
 use crate::extension::{pending::RequestError, wire::LineReader};
 
-/// How long to keep reading after the process has exited; a descendant may hold its output open.
+/// How long to keep reading after the process has exited or closed its standard input. Without a
+/// limit, a descendant that holds the output open could delay the end of the connection forever.
 const OUTPUT_AFTER_EXIT: Duration = Duration::from_millis(100);
 /// How long to wait for the exit status after the output has ended. A crashing process closes its
 /// output first and exits after it has written its core dump.

@@ -28,8 +28,8 @@ impl Connection {
         }
     }
 
-    /// Asks the extension about an event. `is_final` means that later interceptors have changed it.
-    /// Fails after `until`.
+    /// Asks the extension about an event. If `is_final`, it is asked for the second time, because
+    /// later interceptors have changed the event. Fails if it has not answered by the time `until`.
     pub async fn intercept(
         &self,
         event: &Intercept,
@@ -74,9 +74,10 @@ impl Connection {
         request.ticket.outcome().await
     }
 
-    /// Calls the tool at the end of `chain`. Passes each progress line to `progress` and restarts
-    /// `deadline`, up to the total in the limits. Without a deadline, the call may take forever.
-    /// Dropping the future cancels the call, and notifies the extension if it supports that.
+    /// Makes the innermost call of `chain`. Each progress line is passed to `progress` and restarts
+    /// the deadline, but the whole call cannot take longer than the total in the limits. Without a
+    /// deadline, there is no time limit. Dropping the future cancels the call, and notifies the
+    /// extension if it supports that.
     pub async fn tool(
         &self,
         chain: &CallChain,

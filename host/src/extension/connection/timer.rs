@@ -7,7 +7,7 @@ use tokio::time::{Instant, Sleep, sleep_until};
 /// Longer than any connection lasts.
 const FAR: Duration = Duration::from_secs(60 * 60 * 24 * 365);
 
-/// A timer that can be set often. Setting it to the time it already has costs nothing.
+/// A timer that is cheap to set repeatedly. Setting it to the same time again costs nothing.
 pub(super) struct Timer {
     sleep: Pin<Box<Sleep>>,
     set_to: Option<Instant>,

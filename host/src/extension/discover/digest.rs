@@ -128,7 +128,7 @@ pub fn digest_within(dir: &Path, budget: &mut DigestBudget) -> Result<String, Di
         return Err(too_large(limit));
     }
     let mut all = Sha256::new();
-    // Every entry has a length prefix, so that different trees never produce the same bytes.
+    // Each name has a length prefix, so that different trees never produce the same bytes.
     all.update(b"zot extension directory 1\0");
     for entry in entries {
         all.update((entry.name().len() as u64).to_be_bytes());

@@ -93,7 +93,8 @@ pub fn resolve_exec(
     }))
 }
 
-/// Reports whether there is a program at `path`. Fails if the path is something else.
+/// Reports whether there is a program at `path`. Fails if there is something else, such as a
+/// directory.
 fn program(path: &Path) -> Result<bool, ExecError> {
     use io::ErrorKind::{NotADirectory, NotFound};
     match fs::metadata(path) {
@@ -114,7 +115,7 @@ fn build_command(manifest_dir: &Path, exec: &str) -> Option<String> {
     let file = exec.strip_prefix("./").unwrap_or(exec);
     let has = |name: &str| manifest_dir.join(name).is_file();
     if !exec.contains('/') {
-        // A bare name is a program on `PATH`.
+        // A bare name usually refers to a program on `PATH`, which the extension does not build.
         return None;
     }
     if has("Cargo.toml") {

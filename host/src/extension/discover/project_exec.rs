@@ -2,8 +2,9 @@
 //!
 //! Trust applies to the digest of the extension's directory. A program or script elsewhere in the
 //! repository could change without changing the digest, so it is refused. Every file that the
-//! manifest refers to must be in that directory, or be a program on `PATH`, which the user
-//! controls. Files that the trusted code opens later are not checked, as with any program.
+//! manifest refers to must be in that directory, or be a program on `PATH` or in a system
+//! directory, which the repository cannot change. Files that the trusted code opens later are not
+//! checked, as with any program.
 
 use std::{
     env,
@@ -28,9 +29,9 @@ const SEPARATORS: &[char] = &[
     '=', ':', ',', ';', '@', '\'', '"', '`', '|', '&', '<', '>', '(', ')', '{', '}', '[', ']',
 ];
 
-/// Like [`resolve_exec`], for the project-local extension in `dir`. Fails if the program, its
-/// interpreter, or a file or directory in an argument is neither in `dir` nor, for programs, on
-/// `PATH`. Entries of `PATH` inside the project are skipped.
+/// Like [`resolve_exec`], for the project-local extension in `dir`. Fails if a file or directory in
+/// an argument is not in `dir`, or if the program or its interpreter is neither in `dir`, on `PATH`
+/// nor in a system directory. Entries of `PATH` inside the project are skipped.
 pub fn resolve_project_exec(
     project: &Path,
     dir: &Path,
@@ -73,7 +74,8 @@ impl<'d> TrustedPaths<'d> {
     }
 
     /// Accepts a program in the extension's directory, or one that is reached through a directory
-    /// on `PATH`. The user controls `PATH`, so a link there may point anywhere.
+    /// on `PATH` or a system directory. The repository controls neither, so a link there may point
+    /// anywhere.
     fn check_program(&self, named: &str, program: &Path, hops: usize) -> Result<(), ExecError> {
         let mut path = program.to_owned();
         for _ in 0..MAX_HOPS {
@@ -132,7 +134,7 @@ impl<'d> TrustedPaths<'d> {
             let Ok(path) = self.dir.join(part).canonicalize() else {
                 continue;
             };
-            // `/` occurs in many arguments and is not a program.
+            // A lone `/` occurs in many arguments and seldom refers to the root directory.
             let is_root = path.parent().is_none();
             if !part.is_empty() && !is_root && !path.starts_with(&self.canonical_dir) {
                 return Err(ExecError::Outside {

@@ -7,14 +7,15 @@ use super::{Command, Registered};
 /// The size of a registration.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Size {
-    /// Bytes of JSON.
+    /// The length of a tool's JSON, or of a command's name and description.
     bytes: usize,
-    /// Number of values, as counted by [`validate::weight`].
+    /// The number of values. For a tool, as counted by [`validate::weight`].
     values: usize,
 }
 
 /// Checks that a registration stays within the limits. `count` is the number of commands or tools
-/// registered so far, and `replaced` the size of the one that it replaces, which does not count.
+/// registered so far. `replaced` is the size of an earlier registration that this one replaces,
+/// which does not count towards the total.
 pub(super) fn check_quota(
     registered: &Registered,
     count: usize,
