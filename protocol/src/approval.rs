@@ -15,8 +15,9 @@ pub struct ApprovalRule {
     pub tool: String,
     /// The argument `command` of the call, such as the command of `bash`. `*` stands for any text,
     /// and a final ` *` also for no text: `git *` matches `git`. With a `*`, an `allow` rule
-    /// matches only a single command without `;`, `|`, `>`, `$` and the like, while the other rules
-    /// also match each part of a longer command. Absent: any arguments.
+    /// matches only a single command without shell operators or expansions, such as `;`, `|`, `>`
+    /// or `$`. `ask` and `deny` rules also match each part of a longer command. Absent: any
+    /// arguments.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub command: Option<String>,

@@ -110,7 +110,7 @@ pub enum TurnNotice {
 #[schemars(inline)]
 #[non_exhaustive]
 pub struct ProviderConfig {
-    /// The server's API. Absent: `openai`, or that of the built-in provider.
+    /// The server's API. Absent: that of the built-in provider; `openai` for a new provider.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub api: Option<ProviderApi>,
     /// The start of all request URLs, such as `https://api.groq.com/openai/v1`. Absent: that of the
@@ -118,7 +118,7 @@ pub struct ProviderConfig {
     #[serde(skip_serializing_if = "Option::is_none")]
     pub base_url: Option<String>,
     /// The environment variable that holds the API key. Absent: that of the built-in provider; a
-    /// new provider uses a key stored with `zot auth set`, or none.
+    /// new provider, or one with a `base_url`, uses a key stored with `zot auth set`, or none.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub key_env: Option<String>,
     /// The models to list, the default model first. Absent: those that zot or the server knows.

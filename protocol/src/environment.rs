@@ -27,8 +27,22 @@ pub const BASE_ENVIRONMENT: [&str; 18] = [
 /// to an extension, even if the manifest declares it.
 pub const RPC_TOKEN: &str = "ZOTCORE_RPC_TOKEN";
 
-/// Reports whether this variable is passed to a confined extension: it must be in the base
-/// environment, or `declared` in the manifest.
+/// The variables that contain the API keys of the built-in model providers. They are never passed to
+/// an extension without `permissions`, nor to a command that the model runs.
+pub const KEY_VARIABLES: [&str; 9] = [
+    "ANTHROPIC_API_KEY",
+    "OPENAI_API_KEY",
+    "OPENROUTER_API_KEY",
+    "GROQ_API_KEY",
+    "MISTRAL_API_KEY",
+    "DEEPSEEK_API_KEY",
+    "GEMINI_API_KEY",
+    "XAI_API_KEY",
+    "AZURE_OPENAI_API_KEY",
+];
+
+/// Reports whether a confined extension receives this variable: it must be in the base environment
+/// or among the variables that the manifest declares.
 pub fn is_granted_variable(name: &str, declared: &[String]) -> bool {
     let is_base = BASE_ENVIRONMENT.contains(&name) || name.starts_with("LC_");
     name != RPC_TOKEN && (is_base || declared.iter().any(|it| it == name))

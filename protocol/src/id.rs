@@ -55,8 +55,8 @@ macro_rules! id {
 }
 
 id! {
-    /// Matches a reply to its request. The requesting side chooses it, the other side repeats it
-    /// unchanged, and it is never reused on one connection.
+    /// Matches a reply to its request. The sender of the request chooses it and must not reuse it
+    /// on the same connection. The reply repeats it unchanged.
     Id, at least 1
 }
 id! {

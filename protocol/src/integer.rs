@@ -1,5 +1,5 @@
 //! Decodes integers that are written with a decimal point. JSON Schema accepts `1.0` as an integer,
-//! and languages with a single number type write it that way.
+//! and some languages with a single number type write it that way.
 
 use std::fmt;
 

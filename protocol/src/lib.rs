@@ -72,7 +72,7 @@ pub use config::{
     Config, ExtensionConfig, ModelConfig, ProviderApi, ProviderConfig, Reasoning, Trust, TurnNotice,
 };
 pub use content::{Content, ImageContent, TextContent};
-pub use environment::{BASE_ENVIRONMENT, RPC_TOKEN, is_granted_variable};
+pub use environment::{BASE_ENVIRONMENT, KEY_VARIABLES, RPC_TOKEN, is_granted_variable};
 pub use event::{
     AssistantMessageEvent, CompactEvent, EndReason, Event, EventName, SessionEnd, SessionStart,
     StopReason, Subscribe, ToolCallEvent, ToolResultEvent, ToolStatus, TurnEnd, TurnStart,

@@ -9,8 +9,8 @@ const MIB: usize = 1024 * KIB;
 /// Maximum size of a frame in either direction, in bytes, without its newline.
 pub const FRAME_BYTES: usize = 4 * MIB;
 /// Maximum number of values and keys in a frame from an extension or in a command from a driver. An
-/// object or a list counts as 8, because it uses that much memory. This limits a frame to about 10
-/// MB in memory, plus its strings.
+/// object or a list counts as 8, because it can use about as much memory as 8 other values. This
+/// limits a frame to about 10 MB in memory, plus its strings.
 pub const FRAME_VALUES: usize = 100_000;
 /// Maximum size of a line of the driver protocol, in bytes, without its newline.
 pub const RPC_LINE_BYTES: usize = 16 * MIB;
@@ -73,7 +73,8 @@ pub const QUEUE_BYTES: usize = 16 * MIB;
 /// Maximum number of bytes queued for all extensions together. Above it, the extension with the
 /// largest queue is disconnected.
 pub const ALL_QUEUES_BYTES: usize = 32 * MIB;
-/// How long writing a frame can stall while no request to the extension is pending.
+/// How long writing a frame can stall while no request to the extension is pending. After that, the
+/// extension is disconnected.
 pub const WRITE_STALL: Duration = Duration::from_secs(5);
 /// Maximum number of consecutive lines that are not JSON.
 pub const GARBAGE_LINES: usize = 1_000;

@@ -36,7 +36,7 @@ pub struct Manifest {
     #[new(default)]
     #[serde(rename = "$schema", skip_serializing_if = "Option::is_none")]
     pub schema: Option<String>,
-    /// The unique name of the extension: 1 to 64 letters, digits, `.`, `_`, `-`, starting with a
+    /// The unique name of the extension: 1 to 64 letters, digits, `.`, `_` and `-`, starting with a
     /// letter or digit.
     #[new(into)]
     #[schemars(regex(pattern = pattern::EXTENSION_NAME))]

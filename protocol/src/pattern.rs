@@ -35,7 +35,8 @@ mod matching {
 
     /// Reports whether `text` matches [`COMMAND_NAME`](super::COMMAND_NAME).
     pub(crate) fn is_command_name(text: &str) -> bool {
-        // `\s` means what it means in JavaScript, whose regular expressions JSON Schema uses.
+        // JSON Schema uses JavaScript regular expressions, in which `\s` excludes U+0085 and
+        // includes U+FEFF.
         let is_blank = |char: char| match char {
             '\u{85}' => false,
             '\u{feff}' => true,

@@ -67,7 +67,7 @@ pub struct FsPermissions {
     pub write: Vec<String>,
 }
 
-/// Deserializes paths in normalised form.
+/// Deserialises paths and normalises them.
 fn granted_paths<'de, D: Deserializer<'de>>(deserializer: D) -> Result<Vec<String>, D::Error> {
     let paths: Vec<String> = or_default(deserializer)?;
     let paths = paths.iter().map(|path| {

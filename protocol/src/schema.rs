@@ -97,8 +97,8 @@ pub fn documents() -> Vec<Document> {
     documents
 }
 
-/// Returns the schemas as the documentation shows them: with variants in place instead of as
-/// definitions, and without the sets.
+/// Returns the schemas as the documentation shows them: with variants inline instead of in `$defs`,
+/// and without the schemas of whole sets.
 fn inline_documents() -> Vec<Document> {
     fn frames<F: Frames>(documents: &mut Vec<Document>) {
         documents.extend(F::NAMES.iter().filter_map(|name| inline_frame::<F>(name)));

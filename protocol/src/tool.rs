@@ -20,7 +20,7 @@ use crate::{
 }]))]
 #[non_exhaustive]
 pub struct RegisterTool {
-    /// The name that the model calls: 1 to 64 letters, digits, `_` and `-`.
+    /// The name by which the model calls the tool: 1 to 64 letters, digits, `_` and `-`.
     #[new(into)]
     #[schemars(regex(pattern = pattern::TOOL_NAME))]
     pub name: String,
@@ -135,8 +135,8 @@ pub struct ToolCancel {
 ]))]
 #[non_exhaustive]
 pub struct CallTool {
-    /// The ID of this call, chosen by the extension and never reused. The host's `tool_result`
-    /// repeats it.
+    /// The ID of this call. The extension chooses it and must not reuse it. The host's
+    /// `tool_result` repeats it.
     #[new(into)]
     pub id: Id,
     /// The name of the tool to call.

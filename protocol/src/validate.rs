@@ -90,8 +90,8 @@ macro_rules! validated {
 }
 validated! {
     FromExtension, at most limits::FRAME_VALUES, by FROM_EXTENSION;
-    // Frames from the host are not limited: the host limits its own memory use, and its frames
-    // embed data from other sources.
+    // Frames from the host are not limited: the host limits its own memory use, and its frames can
+    // contain large values from tools and models.
     FromHost, at most usize::MAX;
     rpc::Command, at most limits::FRAME_VALUES, by COMMAND;
     rpc::Event, at most usize::MAX;
@@ -131,7 +131,7 @@ pub fn unknown_type<F: Frames>(line: &[u8]) -> Option<String> {
 }
 
 /// Counts the values and keys of a JSON text without parsing it. An object or a list counts as 8,
-/// because it uses that much memory even if it is empty.
+/// because it can use about as much memory as 8 other values.
 pub fn weight(json: &[u8]) -> usize {
     scan::weight(json, usize::MAX)
 }
@@ -261,7 +261,7 @@ pub fn config(bytes: &[u8]) -> (Config, Vec<Refusal>) {
             if pointer.is_empty() || !explain::remove_at(&mut value, &pointer) {
                 value = Value::Object(Object::new());
             }
-            // Later passes only find errors caused by removing fields.
+            // Later passes find only errors caused by removing fields, so do not report those.
             if pass == 0 {
                 refused.push(Refusal::invalid(pointer, reason));
             }

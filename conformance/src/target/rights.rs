@@ -3,15 +3,13 @@
 use std::path::{Path, PathBuf};
 
 use zot_process::{Confinement, Spec, Support};
-use zot_protocol::{Net, Permissions, RPC_TOKEN, is_granted_variable};
-
-/// Credentials of `zot` itself, which extensions do not inherit.
-const SECRETS: [&str; 3] = ["ANTHROPIC_API_KEY", "OPENAI_API_KEY", RPC_TOKEN];
+use zot_protocol::{KEY_VARIABLES, Net, Permissions, RPC_TOKEN, is_granted_variable};
 
 /// Sets the environment of an extension without declared permissions: everything except zot's
 /// credentials.
 pub(super) fn withhold_secrets(spec: Spec) -> Spec {
-    SECRETS.into_iter().fold(spec, Spec::env_remove)
+    let secrets = KEY_VARIABLES.into_iter().chain([RPC_TOKEN]);
+    secrets.fold(spec, Spec::env_remove)
 }
 
 /// Enforces the declared permissions.

@@ -63,6 +63,17 @@ fn a_missing_config_gives_the_defaults() {
     assert!(settings.notices.is_empty());
 }
 
+/// Items are removed from the end, so that removing one does not shift the others.
+#[test]
+fn invalid_items_of_a_long_list_are_removed_and_the_others_stay() {
+    let mut models: Vec<serde_json::Value> = (0..11).map(|at| format!("m{at}").into()).collect();
+    (models[2], models[10]) = (2.into(), 10.into());
+    let config = serde_json::json!({"providers": {"lab": {"models": models}}});
+    let settings = Settings::load(&ConfigFixture::with(config.to_string()).home);
+    let kept = serde_json::to_string(&settings.config.providers["lab"].models).unwrap();
+    assert_eq!(kept, r#"["m0","m1","m3","m4","m5","m6","m7","m8","m9"]"#);
+}
+
 #[test]
 fn an_invalid_field_is_reported_and_the_rest_is_used() {
     let fixture =
@@ -232,7 +243,7 @@ fn a_lock_that_is_never_released_is_an_error() {
     assert_eq!(fixture.text(), "{}");
 }
 
-/// A misspelt `jail` would otherwise leave the tools unconfined without a word.
+/// A misspelt `jail` must not silently leave the tools unconfined.
 #[test]
 fn unknown_keys_are_named_with_the_nearest_known_one() {
     let fixture = ConfigFixture::new();

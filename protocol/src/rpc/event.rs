@@ -80,7 +80,7 @@ pub struct TurnStart {
 }
 
 /// The model's answer begins, or starts over after a `retry`. Not sent if the model call fails
-/// before that.
+/// before the answer begins.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("examples" = [{"type": "assistant_start"}]))]
 #[non_exhaustive]

@@ -194,8 +194,8 @@ fn variants(schema: &Value, go: bool, text: &mut String) {
     }
 }
 
-/// Renders the fields as a table, except those whose values appear in the heading. `go` is whether
-/// the Go program has what contains the fields.
+/// Renders the fields as a table, except those whose values appear in the heading. `go` is true if
+/// the Go program has the frame or object that contains the fields.
 fn table(schema: &Value, go: bool, known: &[&str], text: &mut String) {
     let mut rows = String::new();
     for (name, field) in properties(schema) {
@@ -283,7 +283,8 @@ fn description(schema: &Value) -> String {
         .to_owned()
 }
 
-/// Reports whether the Go program has what the schema describes, if it has what contains it.
+/// Reports whether the Go program has the frame or field that the schema describes. Callers must
+/// also check the schemas that contain it.
 fn in_go(schema: &Value) -> bool {
     schema["$comment"] != NOT_IN_GO
 }

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 
 use super::{Frames, Object};
 
-/// Rewrites a document in place. It accepts the same values as before, and also events that this
+/// Rewrites a document in place. The result accepts the same values, and also events that this
 /// version does not know.
 pub(super) fn name_variants(document: &mut Value) {
     let Value::Object(root) = document else {
@@ -40,7 +40,7 @@ pub(super) fn define(definitions: &mut Object, name: String, schema: Value) {
 }
 
 /// Moves the properties next to a `oneOf` into each of its branches, and adds a branch for unknown
-/// events. Otherwise code generators merge two types into one without a name.
+/// events. Otherwise, code generators merge the outer type and a branch into one unnamed type.
 fn distribute(schema: &mut Object) {
     if !schema.contains_key("properties") {
         return;
@@ -121,15 +121,16 @@ fn hoist_below(schema: &mut Object, found: &mut Vec<(String, Value)>) {
     }
 }
 
-/// Removes the description of a reference in places where it is not needed.
+/// Unwraps a reference that [`stand_alone`] has wrapped, and drops its description, which branches
+/// and items do not need.
 fn only_reference(schema: &mut Value) {
     if let Some(Value::Array(all)) = schema.get_mut("allOf") {
         *schema = all.remove(0);
     }
 }
 
-/// Wraps a reference in `allOf` if it has a description. Otherwise code generators copy the type it
-/// refers to under another name.
+/// Wraps a reference in `allOf` if it has a description. Otherwise, code generators create a copy
+/// of the referenced type under another name.
 fn stand_alone(schema: &mut Object) {
     if schema.len() > 1
         && let Some(reference) = schema.shift_remove("$ref")

@@ -139,8 +139,8 @@ fn listed(values: &Value, each: impl Fn(&Value) -> String) -> String {
     values.join(", ")
 }
 
-/// Rejects tables with numbers. Tables do not accept every valid number, and inside `oneOf` or `if`
-/// this could make the whole table accept invalid values.
+/// Panics if the table checks numbers. Such a table can reject valid numbers, and inside `oneOf` or
+/// `if` that could make the whole table accept invalid values.
 fn exact(table: String) -> String {
     let counts = ["INTEGER", "NUMBER"]
         .iter()

@@ -59,8 +59,8 @@ impl Transform for Tidy {
     }
 }
 
-/// Replaces the integer formats of schemars (`uint32`), which strict validators reject, with
-/// `minimum` and `maximum`.
+/// Removes the number formats of schemars, such as `uint32`, which strict validators reject.
+/// Integers get a `maximum` instead; schemars has already set their `minimum`.
 fn standard_integers(schema: &mut Object) {
     let maximum = match schema.get("format").and_then(Value::as_str) {
         Some("uint16") => Some(u64::from(u16::MAX)),

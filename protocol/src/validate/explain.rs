@@ -34,11 +34,18 @@ pub(super) fn all(validator: &Validator, instance: &Value) -> Vec<(String, Strin
         .iter_errors(instance)
         .map(|error| explain(&error))
         .collect();
-    wrong.sort();
+    wrong.sort_by_cached_key(|(pointer, reason)| (in_order(pointer), reason.clone()));
     wrong.dedup_by(|one, other| one.0 == other.0);
     // In reverse order, so that removing a list item does not shift the items still to be removed.
     wrong.reverse();
     wrong
+}
+
+/// Returns a key that sorts pointers, with list items in the order of their indices.
+fn in_order(pointer: &str) -> Vec<(usize, String)> {
+    let parts = pointer.split('/');
+    let key = |part: &str| (part.parse().unwrap_or(usize::MAX), part.to_owned());
+    parts.map(key).collect()
 }
 
 fn explain(error: &ValidationError<'_>) -> (String, String) {

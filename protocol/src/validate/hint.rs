@@ -67,7 +67,7 @@ impl Hint {
         }
     }
 
-    /// Returns how to fix it.
+    /// Returns advice on how to fix the mistake.
     pub fn fix(&self) -> String {
         match self {
             Self::ByteOrderMark => {

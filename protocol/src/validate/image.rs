@@ -41,7 +41,7 @@ impl ImageError {
     }
 }
 
-/// Checks an image: its media type, in lower case, and its base64 data.
+/// Checks an image's media type, which must be in lower case, and its base64 data.
 pub fn image(mime_type: &str, data: &str) -> Result<(), ImageError> {
     if !IMAGE_TYPES.contains(&mime_type) {
         return Err(ImageError::UnsupportedType);

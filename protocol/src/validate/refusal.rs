@@ -11,7 +11,7 @@ use crate::{FrameError, Id, Object};
 const SHOWN_CHARS: usize = 120;
 /// Maximum length of a reason, in characters.
 const REASON_CHARS: usize = 300;
-/// Maximum size of a name, pointer or ID that is sent back. The host never creates longer ones.
+/// Maximum size of a name, pointer or ID that is sent back. Longer ones are omitted.
 const SENT_BYTES: usize = 1024;
 
 /// The error for a line that is not a frame, or a frame that its schema rejects.

@@ -1,6 +1,6 @@
 //! The published schemas as tables, which accept nearly all valid input.
 //!
-//! `jsonschema` compiles a schema when it is first used, which takes megabytes of code and memory.
+//! `jsonschema` compiles a schema when it is first used, which loads megabytes of code and data.
 //! Our own schemas use few keywords and are known at build time, so `write-schemas` also writes
 //! them as tables. If a table rejects a value, `jsonschema` makes the decision and explains it. So
 //! a table may reject valid values, but must never accept invalid ones. The property tests compare
@@ -126,8 +126,8 @@ impl Rule {
         field.map(|(_, rule)| *rule)
     }
 
-    /// Calls `found` for each field that the schema does not define, at any depth, until it returns
-    /// false. Returns the last result.
+    /// Calls `found` for each field that the schema does not define, at any depth, until `found`
+    /// returns false. Returns the last result, or true if there are no such fields.
     pub(super) fn unknown_fields(
         &'static self,
         value: &Value,

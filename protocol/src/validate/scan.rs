@@ -7,7 +7,8 @@ use std::ops::ControlFlow;
 
 use memchr::memchr2;
 
-/// An object or a list uses about as much memory as this many other values, even if it is empty.
+/// The weight of an object or a list. Even one with a single entry can use about as much memory as
+/// this many other values, because it reserves space for several entries.
 pub(super) const CONTAINER: usize = 8;
 
 /// Returns whether a line weighs more than `most`. Each value and key counts as 1, and an object or
@@ -56,8 +57,8 @@ pub(super) struct Scan {
     pub(super) says_block: bool,
 }
 
-/// Scans the first object of a line. Ambiguous fields are omitted: a duplicate `id`, or an `id`
-/// next to a key with escapes.
+/// Scans the first object of a line. Omits an ambiguous `id`: one that is not the only `id`, or is
+/// next to a key with escapes, which could also spell `id`.
 pub(super) fn scan(line: &[u8]) -> Scan {
     let mut scan = Scan::default();
     let mut ids = 0;

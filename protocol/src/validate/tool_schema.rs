@@ -13,7 +13,7 @@ use self::work::Work;
 use super::{explain, plain::plain, refusal::write_with_pointer};
 use crate::{Object, limits};
 
-/// A valid tool schema. It is compiled when it is first used.
+/// A valid tool schema. A simple schema is compiled on its first use, any other at once.
 ///
 /// Checking is synchronous, and its work is limited by [`limits::TOOL_SCHEMA_WORK`]: at worst a few
 /// tenths of a second, for values of several megabytes. A host should check on a blocking thread.
@@ -96,7 +96,7 @@ impl ToolSchema {
         }
     }
 
-    /// Compiles an untrusted schema.
+    /// Validates an untrusted schema, and compiles it unless it is simple.
     pub fn compile(schema: &Object) -> Result<Self, SchemaError> {
         let schema = Value::Object(schema.clone());
         if depth(&schema) > limits::TOOL_SCHEMA_DEPTH {

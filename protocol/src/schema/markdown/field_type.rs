@@ -7,8 +7,7 @@ pub(super) fn field_type(field: &Value) -> String {
     if let Some(link) = field["$ref"].as_str() {
         return definition(link);
     }
-    // Every optional field can be `null`. The page says so once, so it is not repeated for each
-    // field.
+    // Omit `null`: every optional field accepts it, and the page states that once for all fields.
     if let Some(branches) = field["anyOf"].as_array() {
         let types = branches
             .iter()

@@ -1,6 +1,6 @@
 //! A line decodes to the same frame as with a plain parser and the schema, regardless of
-//! formatting: keys in any order, whitespace and escapes anywhere, extra fields, duplicate keys,
-//! reserved keys.
+//! formatting: keys in any order, whitespace and escapes anywhere, extra fields. A line with a
+//! duplicate or reserved key is rejected.
 
 use std::fmt::Debug;
 

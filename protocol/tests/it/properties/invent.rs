@@ -2,7 +2,7 @@
 //! type asks for.
 //!
 //! Some types can hold values that their schema rejects. These are not generated:
-//! - strings with a required pattern ([`PATTERNS`]): only input is checked against the pattern;
+//! - strings that must match a pattern ([`PATTERNS`]): the types do not check patterns;
 //! - `command_response` with `open_panel` and no panel: types cannot express that one field
 //!   requires another;
 //! - `structured_content` with `null`: in JSON, `null` means absent;

@@ -54,8 +54,8 @@ pub(super) fn places(value: &Value) -> usize {
     1 + below
 }
 
-/// Changes the location with this number, counted as in [`places`]. `None` removes it from its
-/// object.
+/// Changes the location with this number, counted as in [`places`]. `None` removes a field, and
+/// replaces a list item with `null`.
 pub(super) fn change(value: &mut Value, at: &mut usize, into: Option<&Value>) {
     match value {
         Value::Object(object) => {
