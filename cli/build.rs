@@ -1,7 +1,7 @@
 //! Links `zot` with packed relocations if this system's C library can load them.
 //!
-//! zot reads all its relocations at every start, and they stay in memory. Packed, they take 10 kB
-//! instead of half a megabyte. The resulting program requires glibc 2.36 or later.
+//! The loader reads all relocations at every start, and they stay in memory. Packed, they take
+//! 10 kB instead of half a megabyte. The resulting program requires glibc 2.36 or later.
 
 use std::process::Command;
 
@@ -13,7 +13,7 @@ fn main() {
     }
 }
 
-/// Returns the version that `getconf` reports, such as `glibc 2.36`.
+/// Returns the version of glibc. `getconf` prints it as `glibc 2.36`.
 fn glibc_version() -> Option<(u32, u32)> {
     let asked = Command::new("getconf").arg("GNU_LIBC_VERSION").output();
     let reported = String::from_utf8(asked.ok()?.stdout).ok()?;

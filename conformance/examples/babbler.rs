@@ -74,7 +74,7 @@ enum Corruption {
 struct Babbler {
     rng: XorShiftRng,
     corruption: Corruption,
-    /// One frame in this many is corrupted.
+    /// On average, one in `rate` frames is corrupted.
     rate: usize,
     /// The id of the last request.
     last: String,

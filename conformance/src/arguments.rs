@@ -58,7 +58,7 @@ pub(crate) struct Arguments {
     schema: Value,
     checker: ToolSchema,
     parts: PartValidators,
-    /// The smallest arguments, cached because all other arguments are derived from them.
+    /// The smallest arguments, cached because most other arguments are derived from them.
     minimal: OnceLock<Result<Object, Unsatisfied>>,
 }
 

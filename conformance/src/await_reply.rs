@@ -20,7 +20,7 @@ const GRACE: Duration = Duration::from_millis(500);
 pub(crate) enum Missing {
     /// A faulty reply arrived instead.
     Mistaken(Box<Finding>),
-    /// Nothing arrived in time, or the process exited.
+    /// Nothing arrived, for example because the process exited.
     Wait(WaitError),
 }
 
@@ -43,7 +43,7 @@ pub(crate) async fn await_reply(
             Err(wait_error) => {
                 return Err(match mistake {
                     Some(finding) => Missing::Mistaken(Box::new(finding)),
-                    // The last wait may have covered only part of the timeout.
+                    // Report the whole timeout. The last wait may have covered only part of it.
                     None => Missing::Wait(match wait_error {
                         WaitError::Deadline(_) => WaitError::Deadline(within),
                         other => other,

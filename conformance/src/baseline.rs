@@ -35,7 +35,7 @@ impl Baseline {
 }
 
 impl Report {
-    /// Marks known failures, and records listed ids that do not fail.
+    /// Marks known failures. A listed id that no longer fails is stale.
     pub fn apply_baseline(&mut self, Baseline(known): &Baseline) {
         for id in known {
             match self.outcomes.iter_mut().find(|outcome| outcome.id == *id) {

@@ -168,7 +168,7 @@ pub(crate) struct Fault {
     /// The host's frames after the handshake, up to the one that failed. Empty if the frames are
     /// not the cause.
     pub(crate) case: Vec<serde_json::Value>,
-    /// Whether the harness gave up before a host would have, so that the rule may still hold.
+    /// Whether the harness gave up before a host would have. If so, the rule may still hold.
     pub(crate) is_open: bool,
 }
 

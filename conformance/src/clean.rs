@@ -10,9 +10,9 @@ pub(crate) fn is_unsafe(char: char) -> bool {
     char != '\n' && zot_protocol::is_unsafe_in_terminal(char)
 }
 
-/// Escapes control characters and invisible characters as `\u{1b}`; newlines are kept.
+/// Escapes control characters and invisible characters: ESC becomes `\u{1b}`. Newlines are kept.
 ///
-/// This is Rust's escape syntax, to distinguish it from a `\u001b` in a frame.
+/// The escapes use Rust's syntax, so that they differ from a `\u001b` in a frame.
 pub fn visible(text: &str) -> Cow<'_, str> {
     if !text.contains(is_unsafe) {
         return Cow::Borrowed(text);

@@ -62,7 +62,7 @@ pub(crate) async fn missing_reply(
 /// Adds the last part of stderr, such as a traceback.
 pub(crate) async fn with_stderr(mut finding: Finding, session: &mut Session) -> Finding {
     if session.exited().is_some() {
-        // A descendant may keep the pipe open.
+        // Do not wait forever, because a descendant may keep the pipe open.
         let _ = tokio::time::timeout(session.scaled(FLUSH_TIMEOUT), session.stderr_ended()).await;
     }
     let stderr = session.stderr();

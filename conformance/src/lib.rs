@@ -1,8 +1,8 @@
 //! Checks whether an extension conforms to the zot extension protocol.
 //!
 //! The harness acts as the host, tests everything the extension registers, and replays recorded
-//! transcripts. It shares only the protocol's types with the real host: shared code would hide the
-//! host's mistakes.
+//! transcripts. It shares only `zot-protocol` and `zot-process` with the real host, because shared
+//! code would hide the host's mistakes.
 
 mod arguments;
 mod await_reply;

@@ -28,7 +28,7 @@ const SETTLED: Duration = Duration::from_millis(150);
 const MAX_LISTEN: Duration = Duration::from_secs(2);
 /// How long the extension may take to exit.
 const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
-/// A timeout that never expires.
+/// A timeout that never expires in practice.
 const NO_TIMEOUT: Duration = Duration::from_secs(365 * 24 * 3600);
 
 /// A recording in progress.

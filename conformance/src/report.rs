@@ -53,7 +53,7 @@ pub struct Report {
 pub struct Counts {
     /// Rules that hold.
     pub pass: usize,
-    /// Rules that are broken, without known failures.
+    /// Rules that are broken, not counting known failures.
     pub fail: usize,
     /// Failures that the baseline lists.
     pub known: usize,

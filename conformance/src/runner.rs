@@ -1,4 +1,4 @@
-//! Runs the checks, each after the checks that it depends on. More checks run in parallel than
+//! Runs the checks, each after the checks that it depends on. More checks may run in parallel than
 //! there are cores, because they mostly wait for the extension.
 
 mod repeat;
@@ -194,7 +194,7 @@ async fn try_all(
         let task = tasks.spawn(async move {
             let mut verdicts = HashMap::new();
             for (id, mut end) in waits {
-                // A check that panicked has no verdict.
+                // This cannot fail, because the senders live longer than the tasks.
                 if let Ok(verdict) = end.wait_for(Option::is_some).await {
                     verdicts.extend(verdict.clone().map(|verdict| (id, verdict)));
                 }
@@ -268,7 +268,7 @@ fn chosen(options: &Options) -> Vec<&'static Check> {
         .collect();
     let watched = |check: &Check| matches!(check.run, Run::Watched(..));
     if selected_checks(&options.selection).any(watched) {
-        // Without requests there are no frames to judge.
+        // These checks only judge frames, so also run the checks that make the extension send some.
         ids.extend(REACHES);
     }
     let mut at = 0;

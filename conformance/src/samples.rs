@@ -12,7 +12,7 @@ pub(crate) const HARD_TEXT: &str =
     "😀 ü \u{2028}\u{2029} \"quoted\" \\back\\ \u{7} \u{1b}[31m \u{0} e\u{301} 漢字";
 /// A tool that no extension can know.
 const UNKNOWN_TOOL: &str = "zot_conform_tool";
-/// Number of lines in a text of about 100 KB.
+/// Number of lines in about 100 KB of text.
 const LONG_LINES: usize = 8_500;
 
 /// A `hello_ack` with every field.
@@ -38,7 +38,7 @@ pub(crate) fn hello_ack(session: &Session, target: &Target) -> Value {
 pub(crate) enum EventFields {
     /// Every field.
     All,
-    /// The required fields.
+    /// Only the required fields.
     Required,
 }
 
@@ -114,7 +114,7 @@ pub(crate) fn intercepts(name: &str) -> Vec<Value> {
     frames
 }
 
-/// Arguments for a built-in tool, with a text in them.
+/// Arguments for a built-in or unknown tool, containing `text` if the tool takes any.
 fn tool_args(tool: &str, text: &str) -> Value {
     match tool {
         "read" => json!({"path": "README.md", "limit": 20}),

@@ -39,10 +39,10 @@ use crate::{
 
 /// How long a write may stall before we report that the extension does not read stdin.
 const WRITE_STALL: Duration = Duration::from_secs(5);
-/// How long to wait for remaining output after an exit, or for the exit after the end of the
-/// output.
+/// How long to wait for remaining output after the process exits, or for the process to exit after
+/// the end of its output.
 const LAST_LINES: Duration = Duration::from_secs(1);
-/// Maximum number of frames to store for shrinking a failure, and their maximum size.
+/// Maximum number of frames to store for shrinking a failure, and the maximum size of each.
 const SENT: usize = 100;
 const SENT_BYTES: usize = 512 << 10;
 /// Maximum number of entries of an exchange. Longer exchanges are truncated.
@@ -398,7 +398,7 @@ impl Session {
                 Err(_) => WaitError::Closed,
             });
         };
-        // Lines that arrived in time count even if this task runs late.
+        // Judge a line by when it arrived, with some leeway, because this task may run late.
         let late = self.started + arrival.at > deadline + LAST_LINES;
         if let Some(call) = self.take_in(arrival) {
             self.answer_call(&call).await;
@@ -468,7 +468,7 @@ impl Session {
         }
     }
 
-    /// Waits for the exit, and reads lines until then.
+    /// Waits for the process to exit, and reads lines until it does.
     pub(crate) async fn exit(&mut self, within: Duration) -> Option<Exit> {
         let deadline = Instant::now() + within;
         let mut open = true;
@@ -482,7 +482,7 @@ impl Session {
                 () = sleep_until(deadline.into()) => return None,
             }
         }
-        // Read the rest of the pipe. A grandchild may keep it open forever.
+        // Read the remaining output, but not forever: a grandchild may keep the pipe open.
         self.listen(LAST_LINES).await;
         let exit = self.process.exited()?;
         self.remember(Party::Extension, Action::Note(exit.to_string()));

@@ -49,7 +49,7 @@ pub(crate) fn timing(timing: &Timing) -> anyhow::Result<(f64, Option<Duration>)>
     Ok((scale, startup))
 }
 
-/// A time in seconds from the command line.
+/// Converts a number of seconds from the command line.
 fn seconds(flag: &str, given: Option<f64>) -> anyhow::Result<Option<Duration>> {
     match given {
         None => Ok(None),

@@ -74,7 +74,8 @@ async fn smallest(plan: &Plan, case: Case) -> Option<Case> {
         break;
     }
     if kind == FailureKind::Silent && current != case {
-        // The extension may only have been slow on a busy machine.
+        // Confirm the result with a longer timeout: the extension may only have been slow on a busy
+        // machine.
         let timeout = CONFIRM_TIMEOUT.mul_f64(plan.start.scale).max(timeout);
         if fails(plan, &current, timeout).await != Some(kind) {
             return Some(case);
@@ -101,7 +102,8 @@ async fn fails(plan: &Plan, case: &Case, timeout: Duration) -> Option<FailureKin
     }
 }
 
-/// Returns four times the usual latency of the tool, at least [`REPLY_TIMEOUT`].
+/// Returns four times the usual latency of the tool, but at least [`REPLY_TIMEOUT`] and at most the
+/// timeout of the case.
 fn timeout(plan: &Plan, case: &Case) -> Duration {
     let known = plan.known.latency.lock();
     let usual = known.get(case.tool()).copied().unwrap_or_default();

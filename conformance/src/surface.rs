@@ -41,7 +41,7 @@ pub(crate) struct Surface {
 pub(crate) struct Tool {
     /// Its name.
     pub name: String,
-    /// Whether it waits for the user, so that the harness cannot call it.
+    /// Whether it waits for the user. If so, the harness cannot call it.
     pub interactive: bool,
     /// Whether the host validates the arguments.
     pub strict: bool,
@@ -120,7 +120,8 @@ impl Surface {
         self.registrations += 1;
     }
 
-    /// Reads what it can from an invalid `hello`, so that each mistake is reported only once.
+    /// Counts an invalid line, or reads as much as possible from an invalid `hello`, so that each
+    /// mistake is reported only once.
     fn take_in_refused(&mut self, received: &ReceivedLine) {
         if !received.is("hello") {
             self.registrations += 1;
@@ -132,13 +133,13 @@ impl Surface {
         self.capabilities = names.map(str::to_owned).collect();
     }
 
-    /// The intercepts that this version knows.
+    /// The intercepted events that this version knows.
     pub(crate) fn known_intercepts(&self) -> impl Iterator<Item = &str> {
         let known = |name: &&String| InterceptName::from(name.as_str()).is_known();
         self.intercepts.iter().filter(known).map(String::as_str)
     }
 
-    /// The events that this version knows.
+    /// The subscribed events that this version knows.
     pub(crate) fn known_events(&self) -> impl Iterator<Item = &str> {
         let known = |name: &&String| EventName::from(name.as_str()).is_known();
         self.events.iter().filter(known).map(String::as_str)

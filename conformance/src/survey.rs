@@ -19,7 +19,7 @@ use crate::{
 
 /// How long to wait for `hello` before starting a second process to find out why it is missing.
 const DOUBT: Duration = Duration::from_secs(2);
-/// How long to wait for the exit after the survey. Other checks judge the exit.
+/// How long to wait for the extension to exit after the survey. Other checks judge whether it does.
 const LEAVE: Duration = Duration::from_millis(500);
 
 /// How far the first start got. A start that fails at one milestone reaches none of the later ones.
@@ -34,7 +34,7 @@ pub enum Milestone {
     ManifestName,
     /// The program exists and starts.
     Program,
-    /// The extension sends `hello` and answers the handshake.
+    /// The extension sends `hello` and completes the handshake.
     Hello,
     /// The extension has registered everything.
     Ready,

@@ -64,7 +64,7 @@ impl Verdict {
         )
     }
 
-    /// The verdict as a word, as counted in the summary.
+    /// The word for the verdict in the summary.
     pub fn word(&self) -> &'static str {
         match self {
             Self::Pass => "pass",

@@ -14,7 +14,7 @@ const now = ({ zone }) => {
   return `${format.format(new Date())} (${timeZone})`;
 };
 
-// "/timer 5m tea": a duration in seconds, minutes or hours, and a text.
+// "/timer 5m tea": a duration in seconds, minutes or hours, and what to remind the user of.
 const timer = (args) => {
   const [, count, unit, what] = /^(\d+)\s*([smh])\s*(.*)$/.exec(args) ?? [];
   if (!count) return { error: "usage: /timer 5m tea" };

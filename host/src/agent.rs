@@ -89,13 +89,14 @@ impl Agent {
         }
     }
 
-    /// Waits until the session file is on disk, without blocking the runtime.
+    /// Syncs the session file to disk without blocking the async runtime. Reports an error to the
+    /// user.
     async fn sync(&self) {
         let flushed = self.state.lock().await.session.flush();
         let synced = match flushed {
             Ok((written, unsynced)) => {
                 let synced = tokio::task::spawn_blocking(move || unsynced.sync()).await;
-                // The task does not panic and is never aborted.
+                // The task cannot fail: it does not panic and is never aborted.
                 synced.unwrap_or(Ok(())).map(|()| written)
             }
             Err(error) => Err(error),

@@ -15,7 +15,7 @@ use decide::{Ruling, ruling};
 pub use grant::Grants;
 pub(crate) use grant::index_for;
 
-/// A tool call that has not been made yet, with its final arguments.
+/// A tool call that has not run yet, with its final arguments.
 #[derive(Debug, Clone, Copy)]
 pub struct PendingCall<'c> {
     /// The extension that makes the call, or `None` for the model.
@@ -92,7 +92,7 @@ impl Approvals {
         }
     }
 
-    /// Decides about a call.
+    /// Decides what to do with a call.
     pub fn decide(&self, call: &PendingCall<'_>) -> Decision {
         let inner = self.0.read();
         let rule = match ruling(&inner.rules, call) {

@@ -19,7 +19,7 @@ pub fn rfc3339(time: SystemTime) -> String {
     humantime::format_rfc3339_millis(shown).to_string()
 }
 
-/// Formats a timestamp for use in a file name, where it sorts by time: `20260419T113000.250Z`.
+/// Formats a timestamp for a file name: `20260419T113000.250Z`. Such names sort by time.
 #[must_use]
 pub(crate) fn for_file_name(time: &str) -> String {
     time.chars()

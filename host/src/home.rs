@@ -319,7 +319,7 @@ mod tests {
 
         use super::*;
 
-        /// Checks the name and creates the directory, as starting the extension does.
+        /// Checks the name and creates the directory, as happens when the extension starts.
         fn prepare(home: &Home, name: &str) -> Result<PathBuf, HomeError> {
             check_data_name(name)?;
             let path = home.data_dir(name);

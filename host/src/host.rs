@@ -60,7 +60,7 @@ pub struct HostConfig {
     pub approvals: Arc<Approvals>,
     /// Sees every line in both directions.
     pub tap: Option<Arc<dyn Tap>>,
-    /// Names that extensions cannot register.
+    /// The names of the built-in commands and tools.
     pub builtins: Builtins,
     /// Environment variables, such as provider API keys, that are passed to an extension only if
     /// its manifest lists them in `permissions.env`. The RPC token is never passed to an extension

@@ -169,7 +169,7 @@ impl Runtime {
         }
     }
 
-    /// Returns a closure that looks for extensions to start when it is called.
+    /// Returns a closure that, when called, looks for extensions to start.
     fn find(&self) -> impl FnOnce() -> Vec<Launch> + Send + 'static {
         let trust = self.0.trust.lock().clone();
         self.0.agent.config.find(trust)
@@ -231,8 +231,8 @@ impl Runtime {
                     working.await;
                 }
             }
-            // Drop this before the events end, so that a caller that has read the last event finds
-            // the agent idle.
+            // Drop this before the stream ends, so that a caller that sees its end finds the agent
+            // idle.
             drop(active);
         });
         Ok(stream)
@@ -266,7 +266,7 @@ impl Runtime {
     /// Waits until no operation is running.
     pub async fn idle(&self) {
         let mut activity = self.0.activity.subscribe();
-        // The sender lives as long as `self`.
+        // The sender lives as long as `self`, so this cannot fail.
         let _ = activity.wait_for(|it| !it.is_running()).await;
     }
 

@@ -34,9 +34,12 @@
 //! | `clear` | | the transcript is cleared; earlier messages stay in the file |
 //! | `model` | `provider`, `model`, `time` | the model changes |
 //! | `extension_call` | `call`: an [`ExtensionCall`] | an extension called a tool |
+//! | `mark` | `mark`: a [`Mark`] | how a turn or a tool call ended |
+//! | `prefix` | `prefix`, `told` | the system prompt and the tools from here on, and what the model was told about things that can change |
+//! | `told` | `told` | what the model was told since |
 //!
 //! Times are RFC 3339. Every line except the head ends with `n`, the number of messages up to it,
-//! so that listing sessions does not require reading the rest. A line with an unknown `type` or
+//! so that sessions can be listed without reading whole files. A line with an unknown `type` or
 //! unknown content comes from a newer version: it is kept, skipped and reported. A head with a
 //! higher `version` is not opened at all.
 //!
@@ -182,7 +185,7 @@ impl Session {
         self.write_quietly(|to| Out::Prefix { prefix, told, n }.write(to))
     }
 
-    /// Records the state that a remark with the next message tells the model about.
+    /// Records the state that the remarks in the last message told the model about.
     pub(crate) fn set_told(&mut self, told: &Told) -> Result<Written, SessionError> {
         let n = self.messages;
         self.write_quietly(|to| Out::Told { told, n }.write(to))

@@ -37,8 +37,8 @@ const LOCK_TIMEOUT: Duration = Duration::from_secs(2);
 #[non_exhaustive]
 pub struct Settings {
     /// The configuration. Invalid and missing fields have their defaults, except that `confirm` and
-    /// `jail` count as true if they are invalid or the file cannot be used, and that an invalid rule
-    /// in `approvals` says `ask`.
+    /// `jail` count as true if they are invalid or the file cannot be used, and that an invalid
+    /// rule in `approvals` counts as an `ask` rule.
     pub config: Config,
     /// The problems found.
     pub notices: Vec<SettingsNotice>,
@@ -64,7 +64,7 @@ pub enum SettingsNotice {
         /// The setting, and a known one with a similar name.
         hint: Hint,
     },
-    /// A rule in `approvals` is invalid, so it says `ask`.
+    /// A rule in `approvals` is invalid, so it counts as an `ask` rule.
     #[error("{}: {pointer}: invalid rule, so zot asks before calls that it may apply to", path.display())]
     Rule {
         /// The file.
@@ -72,7 +72,8 @@ pub enum SettingsNotice {
         /// The rule.
         pointer: String,
     },
-    /// The file is not valid JSON, so nothing in it is used. It is kept for the user to fix.
+    /// The file is not a valid JSON object, so nothing in it is used. It is kept for the user to
+    /// fix.
     #[error(
         "{}: {refusal}: using the defaults, with tools jailed\nhint: fix or remove it; a copy is in `{}`",
         path.display(), aside.display()
@@ -203,7 +204,7 @@ impl Settings {
     }
 }
 
-/// Stores the user's answer about the extension in `dir` in [`Config::trusted`]. Replaces the file
+/// Stores in [`Config::trusted`] whether the user trusts the extension in `dir`. Replaces the file
 /// atomically and keeps the rest of it byte for byte.
 pub fn set_trust(home: &Home, dir: &str, trust: &Trust) -> Result<(), SettingsError> {
     update(home, "trusted", |path, _, answers| {
@@ -227,8 +228,8 @@ pub fn add_approval(home: &Home, rule: &ApprovalRule) -> Result<(), SettingsErro
     })
 }
 
-/// Replaces the value of `key`. `change` receives the path, the file and the value, and returns the
-/// new value, or `None` to change nothing.
+/// Replaces the value of `key`. `change` receives the path, the file's contents and the current
+/// value. It returns the new value, or `None` to change nothing.
 fn update(
     home: &Home,
     key: &str,
@@ -245,7 +246,8 @@ fn update(
     let before = read_own(&path, MAX_BYTES)
         .map_err(failed)?
         .unwrap_or_else(|| b"{}\n".to_vec());
-    // A new file would lose the user's settings, including `confirm` and `jail`.
+    // Do not replace a damaged file: that would lose the user's settings, including `confirm` and
+    // `jail`.
     check(&before).map_err(|_| damaged())?;
     let value = strict(&before).and_then(|mut config| config.remove(key));
     let Some(value) = change(&path, &before, value)? else {

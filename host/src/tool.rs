@@ -150,7 +150,7 @@ pub struct Toolbox {
     workspace: Workspace,
     shell: Shell,
     skills: Arc<Skills>,
-    /// Limits parallel reads, because an image is read and encoded as a whole.
+    /// Limits parallel reads, and thereby memory: a whole image is held in memory to encode it.
     reads: Arc<Semaphore>,
 }
 
@@ -389,7 +389,8 @@ impl Toolbox {
         let _stops = stop.clone().drop_guard();
         let reading = async {
             let turn = Arc::clone(&self.reads).acquire_owned().await;
-            // The work goes on for a while after the call is cancelled.
+            // The blocking task holds the permit, because it continues for a while after the call
+            // is cancelled.
             self.blocking(name, move |files| {
                 let _turn = turn;
                 work(files, &stop)

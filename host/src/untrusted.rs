@@ -133,8 +133,8 @@ pub(crate) fn open_in(root: Option<&Path>, path: &Path, flags: OFlags) -> io::Re
     }
 }
 
-/// Opens a regular file for reading. Returns `None` for anything else: a FIFO without a writer does
-/// not block, and devices are not read.
+/// Opens a regular file for reading. Returns `None` for anything else. Never blocks, even on a FIFO
+/// without a writer.
 pub(crate) fn open_regular(path: &Path, follow: Follow) -> io::Result<Option<File>> {
     let flags = match follow {
         Follow::Yes => OFlags::empty(),

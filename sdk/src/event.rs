@@ -53,7 +53,7 @@ kinds! {
     TURN_START: TurnStart = TurnStart;
     /// The model or an extension has requested a tool call.
     TOOL_CALL: ToolCallEvent = ToolCall;
-    /// A tool has finished, failed or been cancelled.
+    /// A tool call has ended, successfully or not.
     TOOL_RESULT: ToolResultEvent = ToolResult;
     /// The model's message, as the user saw it.
     ASSISTANT_MESSAGE: AssistantMessageEvent = AssistantMessage;

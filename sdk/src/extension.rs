@@ -23,11 +23,11 @@ use crate::{
     tool::{ToolOptions, arguments, schema_of},
 };
 
-/// An extension before [`run`](Extension::run): anything can be registered.
+/// The stage of an extension before [`run`](Extension::run).
 #[derive(Debug)]
 pub enum BeforeRun {}
 
-/// An extension in [`on_hello`](Extension::on_hello): it can only add registrations.
+/// The stage of an extension in [`on_hello`](Extension::on_hello): it can only add registrations.
 #[derive(Debug)]
 pub enum OnHello {}
 
@@ -59,7 +59,7 @@ pub struct Extension<Stage = BeforeRun> {
 }
 
 impl Extension {
-    /// Creates an extension. The name must match its `extension.json`.
+    /// Creates an extension. The name should match the one in its `extension.json`.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self::with(name.into(), version.into(), Offers::default())
     }
@@ -101,13 +101,13 @@ impl Extension {
 
     /// Runs the extension until the host sends `shutdown` or closes its stdin. Running handlers
     /// then have a second to finish. Tools can check [`ToolContext::is_cancelled`]. A request that
-    /// is still pending after that is answered with an error. Return this value from `main`.
+    /// is still pending after that is answered with an error. Return the exit code from `main`.
     ///
-    /// stdout is reserved for the protocol. From here on, the process's stdout is redirected to its
-    /// stderr, which the host writes to the extension's log, and its stdin is empty. As a result,
-    /// `println!` in a handler, a C library that prints, or a child process cannot break the
-    /// connection. Anything printed *before* `run` does reach the host, which skips lines that are
-    /// not JSON and logs them. Use `eprintln!` there.
+    /// stdout is reserved for the protocol. On Unix, `run` redirects the process's stdout to its
+    /// stderr, which the host writes to the extension's log, and replaces its stdin with an empty
+    /// one. As a result, `println!` in a handler, a C library that prints, or a child process
+    /// cannot break the connection. Anything printed *before* `run` does reach the host, which
+    /// skips lines that are not JSON and logs them. To print before `run`, use `eprintln!`.
     ///
     /// ```no_run
     /// use std::process::ExitCode;
@@ -333,8 +333,8 @@ impl<Stage> Extension<Stage> {
 /// Defines one method per event that can be intercepted.
 macro_rules! intercepts {
     ($( $(#[$doc:meta])* $method:ident($Payload:ident) of $Variant:ident; )*) => {
-        /// Interceptors, which are called before an event happens. Each event has at most one
-        /// interceptor, which must answer within 5 s.
+        /// Interceptors, which are called before an event happens. An extension can have at most
+        /// one interceptor for each event. It must answer within 5 s.
         impl<Stage> Extension<Stage> {
             $(
                 $(#[$doc])*
@@ -362,16 +362,16 @@ macro_rules! intercepts {
 }
 
 intercepts! {
-    /// Called before a tool runs. If blocked, the model receives the reason. A rewrite changes the
-    /// arguments the tool receives.
+    /// Called before a tool runs. If the call is blocked, the model receives the reason. A rewrite
+    /// changes the arguments that the tool receives.
     intercept_tool_call(ToolCallIntercept) of ToolCall;
-    /// Called before the model is called. If blocked, the user sees the reason.
+    /// Called before the model is called. If the call is blocked, the user sees the reason.
     intercept_turn_start(TurnStartIntercept) of TurnStart;
     /// Called before the user sees the model's message. The user sees the rewrite, or the reason if
-    /// blocked. The model keeps the original.
+    /// the message is blocked. The model keeps the original.
     intercept_assistant_message(AssistantMessageIntercept) of AssistantMessage;
-    /// Called before a user's message is sent to the model. If blocked, the user sees the reason.
-    /// The model receives the rewrite.
+    /// Called before a user's message is sent to the model. If the message is blocked, the user
+    /// sees the reason. The model receives the rewrite.
     intercept_user_message(UserMessageIntercept) of UserMessage;
     /// Called before the model sees a tool's result. A rewrite replaces the result for the model,
     /// the user and the transcript.

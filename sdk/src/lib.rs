@@ -37,7 +37,8 @@
 //! A handler that panics still answers: a command or tool with an error, a guard by blocking. This
 //! does not work if the program is built with `panic = "abort"`. Printed output goes to the log,
 //! `$ZOT_HOME/logs/ext-<name>.log`.
-//! [`testing`] drives an extension in memory.
+//!
+//! To test an extension in memory, without a host, use [`testing`].
 
 #![warn(missing_docs)]
 

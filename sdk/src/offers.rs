@@ -21,7 +21,8 @@ pub(crate) type CommandHandler = Arc<dyn Fn(String, Context) -> Reply + Send + S
 pub(crate) type ToolHandler = Arc<dyn Fn(Object, ToolContext) -> ToolOutput + Send + Sync>;
 pub(crate) type EventHandler = Arc<dyn Fn(Event, Context) -> Handled + Send + Sync>;
 pub(crate) type PanelHandler = Arc<dyn Fn(PanelEvent, Context) -> Handled + Send + Sync>;
-/// Returns `None` for an event of another kind, which the runtime never passes to it.
+/// A handler for one kind of event. It returns `None` for any other kind, which the runtime never
+/// passes to it.
 pub(crate) type InterceptHandler =
     Arc<dyn Fn(Id, Intercept, Context) -> Option<EventInterceptResponse> + Send + Sync>;
 

@@ -149,7 +149,7 @@ impl Request {
     }
 
     fn send(&self, frame: FromExtension) {
-        // Do not hold the lock while writing: the host may not be reading.
+        // Release the lock before writing, which blocks if the host is not reading.
         let mine = self.working.0.state.lock().open.remove(&self.id).is_some();
         if !mine {
             return;

@@ -292,7 +292,7 @@ impl Runtime {
         request
     }
 
-    /// Shuts down within the deadline, even if handlers hang or the host does not read.
+    /// Shuts down within the deadline, even if handlers hang or the host has stopped reading.
     fn end(self, asked: bool) {
         let shared = self.shared;
         shared.requests.cancel_all();
@@ -309,7 +309,7 @@ impl Runtime {
             }
             let _ = done.send(());
         };
-        // On a separate thread, because a host that does not read would block it.
+        // Runs on a separate thread, because writing blocks if the host has stopped reading.
         if thread::Builder::new()
             .name("end".into())
             .spawn(last)

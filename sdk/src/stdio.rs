@@ -34,8 +34,9 @@ pub(crate) fn take() -> io::Result<Stdio> {
     })
 }
 
-/// Takes stdin and stdout from the process. On Windows, children still inherit them, so a handler
-/// that starts a child must redirect the child's stdin and stdout.
+/// Duplicates the handles of stdin and stdout. On Windows, the process and its children keep the
+/// originals, so handlers must not print to stdout, and must redirect the stdin and stdout of every
+/// child that they start.
 #[cfg(windows)]
 pub(crate) fn take() -> io::Result<Stdio> {
     use std::os::windows::io::AsHandle;

@@ -91,8 +91,6 @@ impl TestHost {
             line: Vec::new(),
         };
         let running = thread::spawn(move || {
-            // Keep only `received`: the clone of `input` in `output` would keep the extension from
-            // reaching the end of its input.
             let ended = Arc::clone(&output.received);
             let input = BufReader::new(Input::new(lines));
             extension.start(output).run(input);
@@ -346,7 +344,8 @@ impl Deref for TestResult {
     }
 }
 
-/// The extension's input. An empty chunk ends it.
+/// The extension's input. An empty chunk ends it, because [`Output`] also holds a sender, so the
+/// channel stays open.
 struct Input {
     lines: Receiver<Vec<u8>>,
     rest: Vec<u8>,

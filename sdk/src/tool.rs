@@ -50,8 +50,8 @@ impl ToolOptions {
         }
     }
 
-    /// Marks a tool that interacts with the user. It has no timeout, and is offered only by
-    /// interactive hosts.
+    /// Marks a tool that interacts with the user. It has no timeout, and calling it in a
+    /// non-interactive host is an error.
     #[must_use]
     pub fn interactive(mut self) -> Self {
         self.interactive = true;

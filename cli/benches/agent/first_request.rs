@@ -38,8 +38,8 @@ pub(crate) fn print(rounds: usize) {
     );
 }
 
-/// Returns the time in milliseconds. The server of the `https` URL sees only the first byte of the
-/// TLS handshake, where zot's own work ends.
+/// Returns the time in milliseconds. With `https`, the first byte belongs to the TLS handshake,
+/// which starts after zot has loaded the certificates.
 fn measure(scheme: &str) -> f64 {
     let folder = tempfile::tempdir().expect("create a directory");
     let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).expect("bind a port");

@@ -7,7 +7,7 @@ use std::{
     thread,
 };
 
-/// The arguments of the tool calls.
+/// The file that the tool calls read.
 pub(crate) const FILE: &str = "note.txt";
 
 /// Starts a server. `answer` returns the answer to each request, given its number, starting at 0.

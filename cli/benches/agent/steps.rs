@@ -49,7 +49,7 @@ pub(crate) fn print(rounds: usize) {
     }
 }
 
-/// The time when a request arrived, and the processor time that zot had used by then.
+/// When a request arrived, and how much processor time zot had used up to that point.
 struct Arrival {
     at: Instant,
     processor: Duration,
@@ -66,7 +66,7 @@ fn measure(guards: usize) -> Costs {
         move |_| {
             let pid = *known.get_or_init(|| pid_of_zot.recv().expect("zot has started"));
             let processor = processor_time(pid);
-            // The bench may have ended.
+            // Sending fails only if the benchmark has already ended.
             let _ = arriving.send(Arrival {
                 at: Instant::now(),
                 processor,
@@ -148,7 +148,7 @@ fn micros(time: Duration) -> f64 {
     time.as_secs_f64() * 1e6
 }
 
-/// An extension that rewrites the arguments of each call.
+/// Runs as an extension that rewrites the arguments of each tool call.
 pub(crate) fn guard() {
     println!(r#"{{"type":"hello","name":"guard","capabilities":["events"]}}"#);
     println!(r#"{{"type":"subscribe","intercept":["tool_call"]}}"#);

@@ -190,7 +190,7 @@ fn resize() -> f64 {
         let from = screen.written();
         let start = Instant::now();
         screen.resize(columns, rows);
-        // zot clears the live area first, and then writes the whole frame.
+        // zot starts the redraw by clearing the live area, and writes the frame right after that.
         while !screen.has_written("\r\x1b[J", from) {
             assert!(
                 start.elapsed() < Duration::from_secs(60),

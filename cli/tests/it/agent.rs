@@ -1,4 +1,4 @@
-//! The agent run from the command line, without a terminal.
+//! Runs the agent from the command line, without a terminal.
 
 mod approvals;
 mod auth;

@@ -38,7 +38,7 @@ fn write(dir: &Path, name: &str, fields: &Value, script: &[&str]) {
     fs::write(dir.join("run.sh"), script + "\n").expect("failed to write");
 }
 
-/// A home with one extension for each kind of fault.
+/// Creates a home with one extension for each kind of fault.
 fn faulty_extensions() -> World {
     let world = World::new();
     add_extensions_that_start(&world);

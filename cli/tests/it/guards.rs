@@ -74,7 +74,7 @@ fn wait_until_ready(rpc: &mut Rpc, count: usize) {
     });
 }
 
-/// The state of each extension, in load order.
+/// Returns the state of each extension, in load order.
 fn states(rpc: &mut Rpc) -> Vec<String> {
     let data = rpc.data(&json!({"id": "states", "type": "get_extensions"}));
     let all = data["extensions"].as_array().expect("should be an array");
@@ -88,12 +88,12 @@ fn prompt(rpc: &mut Rpc, message: &str) -> Vec<Value> {
     rpc.until_event("done")
 }
 
-/// A prompt that makes the demo model call `bash`.
+/// Returns a prompt that makes the demo model call `bash`.
 fn bash(command: &str) -> String {
     format!("/call bash {}", json!({"command": command}))
 }
 
-/// The text and status of the last `tool_result`.
+/// Returns the text and status of the last `tool_result`.
 fn result(lines: &[Value]) -> (String, String) {
     let result = lines.iter().rfind(|it| it["type"] == "tool_result");
     let result = result.expect("no result");
@@ -101,7 +101,7 @@ fn result(lines: &[Value]) -> (String, String) {
     (of(&result["content"][0]["text"]), of(&result["status"]))
 }
 
-/// The names in the working directory that start with `prefix`.
+/// Returns the names in the working directory that start with `prefix`.
 fn files_starting_with(world: &World, prefix: &str) -> Vec<String> {
     let names = fs::read_dir(world.work())
         .expect("failed to read directory")

@@ -207,7 +207,7 @@ fn symlinks_out_of_the_project_are_refused() {
     assert!(ran.err.contains("leads out of the project"), "{ran:#?}");
 }
 
-/// The extensions have 255 MB each. The documented limit for a start is 3 s; allow ten times that
+/// Each extension takes up 255 MB. The documented limit for a start is 3 s; allow ten times that
 /// for a debug build on a busy machine.
 #[test]
 fn many_large_project_extensions_do_not_stall_the_start() {

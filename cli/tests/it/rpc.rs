@@ -23,13 +23,13 @@ fn script(world: &World, turns: &[Value]) -> Vec<String> {
     vec!["--script".to_owned(), demo_script(world, turns)]
 }
 
-/// The `type` of each line.
+/// Returns the `type` of each line.
 fn types(lines: &[Value]) -> Vec<&str> {
     let types = lines.iter().map(|line| line["type"].as_str());
     types.map(|it| it.expect("missing `type`")).collect()
 }
 
-/// The text deltas among the lines, joined.
+/// Returns the text deltas among the lines, joined.
 fn text(lines: &[Value]) -> String {
     let pieces = lines.iter().filter(|line| line["type"] == "text_delta");
     pieces.filter_map(|line| line["delta"].as_str()).collect()

@@ -37,7 +37,7 @@ fn call(world: &World, args: &[&str]) -> RunOutput {
     world.zot(&[&["ext", "call", "kit"], args].concat())
 }
 
-/// stderr without the notification that the extension sends at the start of every session.
+/// Returns stderr without the notification that the extension sends at the start of every session.
 fn notices(ran: &RunOutput) -> String {
     ran.err.replace("[kit] a session began\n", "")
 }
@@ -225,8 +225,8 @@ fn extensions_are_selected_by_name_or_directory() {
     );
 }
 
-/// A repository must not be able to run code because the user types a name that its extension also
-/// has.
+/// A repository must not be able to run code by giving its extension a name that the user might
+/// type.
 #[test]
 fn a_project_extension_runs_only_by_its_path() {
     let world = World::new();
@@ -414,8 +414,8 @@ for line in sys.stdin:
         break
 "#;
 
-/// An author learns in seconds what is wrong, from what has arrived, instead of waiting for a
-/// deadline of 30 or 60 seconds.
+/// zot diagnoses mistakes from the output received so far, instead of waiting for a deadline of 30
+/// or 60 seconds.
 #[test]
 fn mistakes_are_diagnosed_before_the_deadline() {
     let hello = "\"type\": \"hello\", \"name\": \"py\"";
@@ -469,7 +469,7 @@ fn mistakes_are_diagnosed_before_the_deadline() {
             start.elapsed().as_secs_f32(),
             expected.lines().next().unwrap_or_default()
         );
-        // Half of the shortest deadline, which no machine is slow enough to reach.
+        // The shortest deadline is 30 seconds.
         assert!(start.elapsed() < Duration::from_secs(25), "{expected}");
     }
 }

@@ -69,17 +69,17 @@ impl World {
         std::fs::write(home.join("config.json"), config.to_string()).expect("failed to write");
     }
 
-    /// The working directory.
+    /// Returns the working directory.
     pub(crate) fn work(&self) -> PathBuf {
         self.path("work")
     }
 
-    /// The directory of a globally installed extension.
+    /// Returns the directory of a globally installed extension.
     pub(crate) fn installed(&self, name: &str) -> PathBuf {
         self.path("zot/extensions").join(name)
     }
 
-    /// A command that runs in this environment and inherits none of the tester's variables.
+    /// Returns a command that runs in this environment and inherits no other variables.
     pub(crate) fn command(&self, program: impl AsRef<std::ffi::OsStr>) -> Command {
         let mut command = Command::new(program);
         command
@@ -91,7 +91,8 @@ impl World {
             .env("TERM", "xterm")
             .current_dir(self.work())
             .stdin(Stdio::null());
-        // A shell starts background jobs with SIGINT ignored, and shell scripts cannot reset that.
+        // Reset SIGINT: a shell starts background jobs with it ignored, and shell scripts cannot
+        // change that.
         // SAFETY: the closure only calls `signal`, which is async-signal-safe.
         unsafe {
             command.pre_exec(|| {
@@ -139,7 +140,7 @@ impl World {
         ran.err
     }
 
-    /// The entry for one extension in `zot ext list --json`.
+    /// Returns the entry for one extension in `zot ext list --json`.
     pub(crate) fn listed(&self, name: &str) -> Value {
         let all: Value =
             serde_json::from_str(&self.ext(&["list", "--json"]).out).expect("invalid JSON");
@@ -181,7 +182,7 @@ pub(crate) fn wait_until(what: &str, mut condition: impl FnMut() -> bool) {
     }
 }
 
-/// Factor by which randomised tests run longer. Set by `.ci/full`.
+/// Returns the factor by which to extend randomised tests. `.ci/full` raises it.
 pub(crate) fn soak() -> usize {
     std::env::var("ZOT_SOAK").map_or(1, |times| times.parse().expect("should be a number"))
 }
@@ -211,7 +212,7 @@ pub(crate) fn demo_script(world: &World, turns: &[Value]) -> String {
     text(&path).to_owned()
 }
 
-/// The path as UTF-8, for command-line arguments.
+/// Returns the path as UTF-8, for command-line arguments.
 pub(crate) fn text(path: &Path) -> &str {
     path.to_str().expect("not valid UTF-8")
 }

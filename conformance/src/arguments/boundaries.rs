@@ -155,8 +155,8 @@ fn counts(
     found
 }
 
-/// Returns n−1, n and n+1 for every numeric limit n, one step of `multipleOf` below and above that
-/// limit, and n and n+1 for every `multipleOf` n.
+/// Returns the numbers around each limit: the limit itself, one below and one above it, and one
+/// step of `multipleOf` below and above it. For each `multipleOf` n, also returns n and n+1.
 fn numbers(leaves: &[SchemaNode<'_>]) -> Vec<(Value, String)> {
     let mut found = Vec::new();
     for leaf in leaves {
@@ -231,7 +231,8 @@ fn object_of_length(leaves: &[SchemaNode<'_>], object: &Object, length: usize) -
     Value::Object(object)
 }
 
-/// Returns the simplest value of each other type that the position allows.
+/// Returns the simplest value of each allowed type, if the schema lists several types. Skips
+/// `value` itself.
 fn other_types(leaves: &[SchemaNode<'_>], value: &Value) -> Vec<(Value, String)> {
     if !leaves
         .iter()

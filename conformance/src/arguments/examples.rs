@@ -9,7 +9,7 @@ use super::{boundaries::shown, positions::Position};
 pub(super) enum Annotation {
     /// The `examples`.
     Examples,
-    /// The `default`, and the only value of a `const`.
+    /// The values of `default` and `const`.
     Defaults,
 }
 

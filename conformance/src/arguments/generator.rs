@@ -181,8 +181,8 @@ impl<'s> Generator<'s> {
                     Err(found) => fault = fault.or(Some(found)),
                 }
             }
-            // A fault at the schema of the `enum` itself means that none of its values match. A
-            // fault elsewhere means that another schema rejects them.
+            // If the first fault is in another schema, blame that one. Otherwise, blame the `enum`
+            // or `const` itself.
             let above = fault.filter(|fault| fault.pointer != *node.pointer);
             return Err(above.unwrap_or_else(|| Unsatisfied::at(node, keyword)));
         }

@@ -10,7 +10,8 @@ use super::{
 
 /// Maximum number of hostile arguments in total.
 const MAX_TOTAL: usize = 40;
-/// Kinds with more cases than this are shuffled with the seed.
+/// Kinds with more cases than this are shuffled with the seed, because not all of their cases are
+/// used.
 pub(super) const MAX_PER_KIND: usize = 8;
 
 const LONG_CHARS: usize = 100 * 1024;
@@ -31,7 +32,7 @@ pub(super) fn kinds(minimal: &Object, positions: &[Position<'_>]) -> Vec<Kind> {
     ]
 }
 
-/// Takes one of each kind in turn, up to the maximum.
+/// Takes one case of each kind in turn, up to [`MAX_TOTAL`]. Skips duplicates.
 pub(super) fn round_robin(kinds: Vec<Vec<GeneratedArgs>>) -> Vec<GeneratedArgs> {
     let mut kinds: Vec<_> = kinds.into_iter().map(Vec::into_iter).collect();
     let mut all: Vec<GeneratedArgs> = Vec::new();
@@ -49,7 +50,7 @@ pub(super) fn round_robin(kinds: Vec<Vec<GeneratedArgs>>) -> Vec<GeneratedArgs> 
     }
 }
 
-/// Removes one of the required properties.
+/// Removes each required property in turn.
 fn missing(position: &Position<'_>) -> Kind {
     let Value::Object(object) = &position.value else {
         return Vec::new();

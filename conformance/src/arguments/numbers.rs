@@ -106,7 +106,8 @@ fn nearest(value: f64, least: bool, exclusive: bool) -> i128 {
     }
 }
 
-/// Returns integers within the bounds, the one nearest to zero first.
+/// Returns integers within the bounds: a random one if there is an `rng`, then the one nearest to
+/// zero, then its neighbours.
 pub(super) fn integers(
     leaves: &[SchemaNode<'_>],
     rng: Option<&mut Rng>,
@@ -149,7 +150,7 @@ pub(super) fn integers(
     Ok(found.into_iter().map(json_integer).collect())
 }
 
-/// Returns numbers within the bounds, preferring integers.
+/// Returns numbers within the bounds, integers first unless `rng` chooses fractions.
 pub(super) fn numbers(
     leaves: &[SchemaNode<'_>],
     mut rng: Option<&mut Rng>,

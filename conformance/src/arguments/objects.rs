@@ -51,7 +51,7 @@ pub(super) fn declared<'s>(leaves: &[SchemaNode<'s>]) -> Vec<&'s str> {
         .collect()
 }
 
-/// Returns the required names, including those that other properties require.
+/// Returns the required names, including those that other required properties depend on.
 pub(super) fn required<'s>(leaves: &[SchemaNode<'s>]) -> Vec<&'s str> {
     let mut names: Vec<&'s str> = Vec::new();
     let mut seen = HashSet::new();

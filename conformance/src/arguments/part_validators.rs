@@ -9,7 +9,8 @@ use zot_protocol::limits;
 
 use super::{Unsatisfied, place::SchemaNode};
 
-/// The parts of a larger schema are not compiled separately, because that would take seconds.
+/// The parts of a schema larger than this are not compiled separately, because that would take
+/// seconds.
 const MAX_SCHEMA_BYTES: usize = 32 * 1024;
 
 /// The compiled parts of a tool's schema.

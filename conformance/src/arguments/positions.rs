@@ -114,7 +114,7 @@ pub(super) fn positions<'s>(
     found
 }
 
-/// Returns the positions directly below another one.
+/// Returns the positions directly below a position.
 fn below<'s>(generator: &mut Generator<'s>, position: &Position<'s>) -> Vec<Pending<'s>> {
     let leaves = &position.way.leaves;
     let mut steps = Vec::new();
@@ -189,8 +189,8 @@ fn put(mut whole: Value, path: &[PathStep], value: Value) -> Value {
                 }
                 &mut list[index]
             }
-            // The path was created for this value, so this should not happen. If it does, replace
-            // the value itself.
+            // Ignore a step that does not fit. This should not happen, because the path was created
+            // for this value.
             (_, other) => other,
         };
     }

@@ -86,7 +86,7 @@ pub(super) fn types(leaves: &[SchemaNode<'_>]) -> Result<Vec<&'static str>, Unsa
         allowed = Some(both);
     }
     let mut types = allowed.unwrap_or_else(|| likely(leaves));
-    // `null` usually means absent, so it exercises a tool the least.
+    // Try `null` last: it usually means absent, so it exercises a tool the least.
     types.sort_by_key(|name| *name == "null");
     Ok(types)
 }

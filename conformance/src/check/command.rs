@@ -15,7 +15,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// Id of the check that commands get a response.
+/// Id of the check that tests whether commands get a response.
 pub(super) const ANSWERS: &str = "CMD-01";
 
 pub(super) const CHECKS: &[Check] = &[

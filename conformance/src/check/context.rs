@@ -364,15 +364,15 @@ impl Cx {
         Fault::in_session(finding, session)
     }
 
-    /// Whether the check `id`, which must have finished before this one started, did not fail. If
-    /// it was not exercised, some requests may still be answered.
+    /// Whether the check `id` passed or was not exercised, in which case some requests may still be
+    /// answered. The current check must have waited for it.
     pub(crate) fn works(&self, id: &str) -> bool {
         let verdict = self.verdicts.get(id);
         verdict.is_none_or(|it| matches!(it, Verdict::Pass | Verdict::NotExercised))
     }
 
-    /// How to find out whether the extension still works: by the request with the fewest side
-    /// effects whose own check passed.
+    /// Returns how to find out whether the extension still works. Of the requests whose own check
+    /// did not fail, this is the one with the fewest side effects.
     fn probe(&self) -> Result<Probe<'_>, Stop> {
         let mut broken = None;
         if let Some(event) = self.surface().known_intercepts().next() {
@@ -417,7 +417,8 @@ impl Cx {
         })
     }
 
-    /// The slowest request; `None` if there are no requests to send.
+    /// A call to the slowest tool. If no tool can be called, returns the same as
+    /// [`Cx::probe_request`].
     pub(crate) fn slowest(&self, session: &mut Session) -> Result<Option<Request>, Stop> {
         match self.by_latency().pop() {
             Some(tool) if self.works(tool::ANSWERS) => self.call(session, tool).map(Some),

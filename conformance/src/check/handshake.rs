@@ -10,7 +10,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// Id of the check that the extension sends `hello`.
+/// Id of the check that tests whether the extension sends `hello`.
 pub(crate) const HELLO: &str = "HEL-01";
 
 pub(super) const CHECKS: &[Check] = &[

@@ -1,4 +1,5 @@
-//! Ids that naive code converts, truncates or splits. A host may use any string.
+//! Ids that naive code converts, truncates or splits. A host may use any id of 1 to 64 letters,
+//! digits, `_` and `-`.
 
 use serde_json::json;
 

@@ -19,7 +19,7 @@ use crate::{
 /// A tool this slow leaves time to send another request while it is running.
 const SLOW: Duration = Duration::from_millis(200);
 
-/// Id of the check that interceptions get a response.
+/// Id of the check that tests whether interceptions get a response.
 pub(super) const ANSWERS: &str = "INT-01";
 
 pub(super) const CHECKS: &[Check] = &[

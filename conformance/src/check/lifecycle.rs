@@ -16,7 +16,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// Id of the check that the extension exits after `shutdown`.
+/// Id of the check that tests whether the extension exits after `shutdown`.
 pub(super) const EXITS: &str = "LIF-01";
 
 pub(super) const CHECKS: &[Check] = &[
@@ -232,7 +232,7 @@ async fn nothing_left(cx: &Cx) -> Checked {
     }
     let used = replies(&session);
     cx.shut_down(&mut session).await?;
-    // Give exiting children a moment.
+    // Give child processes a moment to exit.
     tokio::time::sleep(cx.scaled(Duration::from_millis(100))).await;
     let left = session.descendants().await;
     if left.is_empty() {
@@ -269,7 +269,8 @@ async fn after_kill(cx: &Cx) -> Checked {
     };
     match again.await {
         Ok(_) => PASS,
-        // The first start worked, and only the contents of the data directory have changed since.
+        // The first start worked, and only the contents of the data directory have changed since,
+        // so they are the cause.
         Err(Stop::NotExercised(finding)) => Err(told_again((*finding).into())),
         Err(Stop::Broken(mut faults)) if !faults.is_empty() => {
             Err(told_again(faults.swap_remove(0)))
@@ -279,6 +280,6 @@ async fn after_kill(cx: &Cx) -> Checked {
 }
 
 fn told_again(fault: Fault) -> Stop {
-    // The frames of one session cannot reproduce the fault.
+    // Leave out the frames, because those of one session cannot reproduce the fault.
     fault.finding.prefixed("on the second start").into()
 }

@@ -136,7 +136,8 @@ async fn permissions_hold(cx: &Cx) -> Checked {
     broken(faults)
 }
 
-/// Sends every request once. Returns each request and what went wrong with it.
+/// Sends one request for each tool, command and intercepted event. Returns a description of each
+/// request, and what went wrong with it, if anything.
 async fn exercise(cx: &Cx, confined: bool) -> Result<Vec<(String, Option<Finding>)>, Stop> {
     let mut session = restart(cx, confined).await?;
     let mut done = Vec::new();

@@ -21,12 +21,12 @@ pub(crate) const PATIENCE: Duration = Duration::from_secs(4);
 /// How long to wait for the reply to a request that has been answered before. The extension may
 /// first have to finish work that a check caused, such as handling a burst of events.
 const RECOVERY: Duration = Duration::from_secs(30);
-/// How long to wait for a reply before looking for the reason.
+/// How long to wait for a reply before checking whether it is stuck in a buffer.
 const DOUBT: Duration = Duration::from_secs(1);
-/// How long to wait for the second process to answer before closing its stdin.
+/// How long `Cx::buffers` waits for its second process to answer before closing stdin.
 const PROMPT: Duration = Duration::from_millis(200);
 
-/// After this many unanswered requests, the others are skipped.
+/// After this many unanswered requests, a check skips its remaining requests.
 const MANY: usize = 2;
 /// A fault that took longer than this is a missing reply, not a crash.
 const SLOW: Duration = Duration::from_secs(2);
@@ -219,7 +219,7 @@ impl Cx {
     }
 }
 
-/// What to do about a request that is not answered in time.
+/// Returns what the author can do about a request that was not answered before the timeout.
 fn advice(request: &Request) -> String {
     let seconds = request.limit.as_secs().max(1);
     match request.reply.kind {

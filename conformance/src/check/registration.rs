@@ -13,7 +13,7 @@ use crate::{
     verdict::{Finding, Level},
 };
 
-/// Id of the check that every tool's schema compiles.
+/// Id of the check that tests whether every tool's schema compiles.
 pub(super) const SCHEMAS: &str = "REG-03";
 
 pub(super) const CHECKS: &[Check] = &[

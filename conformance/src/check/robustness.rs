@@ -209,8 +209,8 @@ fn answers_once(received: &ReceivedLine, before: &History) -> Option<Finding> {
             .frame(&received.shown, Some("/id".to_owned()))
             .hint("answer each request once, with the request's `id`")
     };
-    // A signal handler may share its code with the `shutdown` handler. The extra `shutdown_ack`
-    // does no harm.
+    // After a signal or the end of stdin, accept a `shutdown_ack`: the extension may use the same
+    // code as for `shutdown`, and the extra frame does no harm.
     if received.is("shutdown_ack") && !before.shutdown_sent && !before.must_exit {
         let what = "`shutdown_ack` without a `shutdown`";
         return Some(Finding::new(what).frame(&received.shown, None));
@@ -261,7 +261,7 @@ async fn unknown_fields(cx: &Cx) -> Checked {
     }
 }
 
-/// Creates another request of one kind.
+/// A function that creates another request of the same kind.
 type Asks<'a> = Box<dyn Fn(&mut Session) -> Request + Send + 'a>;
 
 /// Creates `count` requests, cycling through all kinds that the extension answers.
@@ -293,7 +293,7 @@ fn mixed(cx: &Cx, session: &mut Session, count: usize) -> Result<Vec<Request>, S
         count = count.min(SLOW_CALLS);
     }
     if kinds.is_empty() {
-        // If the reason is a failed check, report that check.
+        // If there are none because an earlier check failed, report that check.
         cx.probe_request(session, "ls")?;
         return Err(Stop::not_applicable(
             "it registers nothing that answers requests",
@@ -375,7 +375,7 @@ async fn hard_text(cx: &Cx) -> Checked {
     let mut session = cx.open().await?;
     let requests = with_text(cx, &mut session, HARD_TEXT);
     if requests.is_empty() {
-        // If the reason is a failed check, report that check.
+        // If there are none because an earlier check failed, report that check.
         cx.probe_request(&mut session, "ls")?;
         let frame = json!({"type": "zot_conform_unknown", "text": HARD_TEXT});
         return ignored(cx, &mut session, &frame).await;
@@ -462,7 +462,7 @@ async fn pieces(session: &mut Session, line: &str) -> Result<(), Stop> {
 
 async fn unread(cx: &Cx) -> Checked {
     let mut session = cx.open_to_probe().await?;
-    // The size of the replies determines how many of them fill the pipe.
+    // Measure some replies first: their size determines how many of them fill the pipe.
     let mut bytes = 0;
     let first = mixed(cx, &mut session, 4)?;
     for request in &first {

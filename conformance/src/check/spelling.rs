@@ -59,8 +59,8 @@ fn byte_order_mark(received: &ReceivedLine, _: &History) -> Option<Finding> {
     Some(finding(received, hint, None))
 }
 
-/// Returns a finding for the first unknown name, either a misspelt one or one that resembles no
-/// known name.
+/// Returns a finding for the first unknown name. If `is_mistake`, looks for misspelt names, and
+/// otherwise for names that resemble no known name.
 fn unknown(received: &ReceivedLine, before: &History, is_mistake: bool) -> Option<Finding> {
     let is_judged = before.hellos > 0 || received.is("hello");
     let hints = received.hints.iter().filter(|_| is_judged);

@@ -24,7 +24,7 @@ use crate::{
 /// The number of random argument sets.
 const RANDOM: usize = 10;
 
-/// Id of the check that tools return a result.
+/// Id of the check that tests whether tools return a result.
 pub(super) const ANSWERS: &str = "TOL-01";
 
 pub(super) const CHECKS: &[Check] = &[

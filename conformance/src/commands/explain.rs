@@ -47,7 +47,7 @@ fn text(check: &'static Check) -> String {
     text
 }
 
-/// Wraps text at 76 columns, with the indentation of the first line.
+/// Wraps text at 76 columns. Continuation lines are indented like the first line.
 fn wrapped(text: &str) -> String {
     wrap(text, 76, 0, 0).join("\n    ")
 }

@@ -38,7 +38,7 @@ pub(super) fn block_on<T>(future: impl Future<Output = T>) -> anyhow::Result<T> 
     });
     match ended {
         Ok(value) => {
-            // A pending read of stdin cannot be cancelled.
+            // Do not wait for tasks, because a pending read of stdin cannot be cancelled.
             runtime.shutdown_background();
             Ok(value)
         }

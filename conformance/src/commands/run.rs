@@ -30,7 +30,7 @@ pub(super) fn run(args: &args::Run) -> anyhow::Result<ExitCode> {
 }
 
 fn once(args: &args::Run) -> anyhow::Result<ExitCode> {
-    // Reject an invalid report format before anything is started.
+    // Reject an invalid report format before starting anything.
     let sinks = sinks(&args.report)?;
     let known = args.baseline.as_deref().map(read_baseline).transpose()?;
     let mut report = report(args)?;

@@ -19,7 +19,7 @@ use super::{Interrupted, block_on};
 /// Debounce interval: a run starts once no file has changed for this long, because an editor or a
 /// build writes several files.
 const SETTLED: Duration = Duration::from_millis(200);
-/// The maximum number of files to watch.
+/// How many files to list, approximately. A change to any other file is noticed only between runs.
 const MANY: usize = 10_000;
 /// Directories of generated files, whose changes are ignored.
 const MADE: [&str; 5] = [".git", "node_modules", "target", "__pycache__", ".venv"];

@@ -211,7 +211,7 @@ impl Page {
             .first()
             .and_then(|step| members.iter().position(|(key, _)| key == step));
         let is_shown = |at: usize| match wrong {
-            // Always show the frame's type.
+            // Always show the first field, which is usually the frame's type.
             Some(wrong) => at.abs_diff(wrong) <= AROUND || (depth == 0 && at == 0),
             None => at < INSIDE,
         };
@@ -254,7 +254,7 @@ impl Page {
             row.mark = row
                 .mark
                 .filter(|mark| mark.start < kept)
-                // If the marked text is truncated, mark the ellipsis instead.
+                // If the marked text is truncated, mark the ellipsis too.
                 .map(|mark| match mark.end {
                     end if end > kept => mark.start..whole,
                     _ => mark,

@@ -133,7 +133,7 @@ fn present(mut value: Value) -> Value {
     value
 }
 
-/// Rounds to microseconds.
+/// Converts a duration to milliseconds, rounded to microseconds.
 fn milliseconds(time: Duration) -> f64 {
     (time.as_secs_f64() * 1e6).round() / 1e3
 }

@@ -78,7 +78,7 @@ enum End {
 impl End {
     fn of(outcome: &Outcome, strict: bool) -> Self {
         match outcome.verdict {
-            // The check did not run, so it is an error and not a failure.
+            // The rule was not tested, so this is an error and not a failure.
             Verdict::NotExercised if outcome.is_failure(strict) => Self::Error,
             _ if outcome.is_failure(strict) => Self::Failure,
             Verdict::Pass | Verdict::Warn | Verdict::Fail => Self::Passed,
@@ -157,7 +157,7 @@ fn case<W: Write>(
     Ok(())
 }
 
-/// The contents of a test case.
+/// An element inside a test case.
 struct CasePart {
     element: &'static str,
     message: Option<String>,
@@ -236,7 +236,7 @@ fn describe(finding: &Finding) -> String {
 }
 
 /// Removes characters that XML 1.0 does not allow even as references. Text from an extension is
-/// already sanitised; this covers the rest.
+/// already sanitised; this covers all other text.
 fn allowed(text: &str) -> Cow<'_, str> {
     let is_allowed = |char: char| matches!(char, '\t' | '\n' | '\r' | ' '..='\u{d7ff}' | '\u{e000}'..='\u{fffd}' | '\u{10000}'..);
     if text.chars().all(is_allowed) {

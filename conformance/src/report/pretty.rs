@@ -101,7 +101,7 @@ impl<W: Write> Pretty<'_, W> {
         writeln!(self.out, "{name}  {about}\n")
     }
 
-    /// Writes one line for a passing group, or one line per check.
+    /// Writes one line for the group. If a check needs attention, also writes one line per check.
     fn group(&mut self, group: &Group<'_>) -> io::Result<()> {
         let strict = self.report.strict;
         // A group is shown with the symbol of its worst outcome.
@@ -272,7 +272,7 @@ impl<W: Write> Pretty<'_, W> {
         writeln!(self.out, "{INDENT}{label} {}", one_line(command))
     }
 
-    /// Writes a label and a text with a hanging indent.
+    /// Writes a label, followed by text with a hanging indent.
     fn hanging(
         &mut self,
         indent: &str,
@@ -281,7 +281,7 @@ impl<W: Write> Pretty<'_, W> {
         text: &str,
     ) -> io::Result<()> {
         let lead_width: usize = lead.iter().map(|(_, text)| text.width()).sum();
-        // After a long label, continue on the next line.
+        // After a long label, indent the following lines by only two columns.
         let under = if lead_width > 16 { 2 } else { lead_width };
         let room = self.width.saturating_sub(indent.len());
         let text = console(text);

@@ -1,4 +1,4 @@
-//! Texts that several report formats share.
+//! Text that several report formats share.
 
 use std::time::Duration;
 

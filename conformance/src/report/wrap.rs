@@ -3,7 +3,7 @@
 use unicode_width::UnicodeWidthStr;
 
 /// Wraps text. The first line starts in column `first`, and the other lines in column `others`. A
-/// word that is too long is not broken, because it is a path or a name that people copy.
+/// word that is too long is not broken, because it is usually a path or name that people copy.
 pub fn wrap(text: &str, width: usize, first: usize, others: usize) -> Vec<String> {
     let mut lines = vec![String::new()];
     let mut used = first;

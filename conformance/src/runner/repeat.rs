@@ -71,7 +71,7 @@ fn only(ids: &[&str], shown: &str, is_command: bool, options: &Options) -> Strin
     }
 }
 
-/// The id of a saved failure.
+/// The id of a saved failure; `None` for any other transcript.
 pub(super) fn kept(script: &Script, store: Option<&Path>) -> Option<String> {
     let is_kept = store.is_some() && script.path.parent() == store;
     is_kept.then(|| file_name(&script.path))

@@ -89,7 +89,7 @@ impl Results {
             None => (Duration::ZERO, Vec::new()),
         };
         let (verdict, findings) = match (&check.run, tried) {
-            // A frame of any session can break the rule.
+            // A frame that broke the rule in any session outweighs the check's own result.
             (_, tried) if !found.is_empty() => {
                 let mut findings = found;
                 findings.extend(tried.into_iter().flat_map(|it| it.findings));

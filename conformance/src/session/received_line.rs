@@ -87,7 +87,7 @@ impl ReceivedLine {
     }
 
     /// Returns the frame's type, and `image` or `panel` if it contains one, because some rules
-    /// apply only to those.
+    /// apply only to images or panels.
     pub(super) fn contents(&self) -> Vec<String> {
         let Some(kind) = self.value.get("type").and_then(Value::as_str) else {
             return Vec::new();

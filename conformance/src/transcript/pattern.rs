@@ -94,7 +94,8 @@ impl Pattern {
             .inspect_err(|_| bindings.back_to(mark))
     }
 
-    /// Returns a matching value and binds its captures, or `None` if the pattern matches every value.
+    /// Returns a matching value and binds its captures; `None` if the value can be left out or no
+    /// match was found.
     pub(crate) fn sample(&self, bindings: &mut Bindings) -> Option<Value> {
         self.node.sample(bindings)
     }
@@ -125,8 +126,8 @@ impl Template {
         self.0.source()
     }
 
-    /// Returns the frame to send, with new ids, names and directories filled in. Creates no ids if
-    /// that fails.
+    /// Returns the frame to send, with new ids, names and directories filled in. Creates no ids on
+    /// failure.
     pub fn fill(&self, bindings: &mut Bindings) -> Result<Value, PatternError> {
         let mark = bindings.mark();
         self.0

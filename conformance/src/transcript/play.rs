@@ -27,7 +27,7 @@ const EXIT_TIMEOUT: Duration = Duration::from_millis(500);
 pub(crate) struct Stage<'a> {
     pub(crate) target: &'a Target,
     pub(crate) start: &'a Start,
-    /// What the extension registers, determined beforehand.
+    /// What the extension registered on an earlier start.
     pub(crate) surface: &'a Surface,
 }
 
@@ -196,7 +196,7 @@ impl Player<'_> {
                 Ok(())
             }
             Verb::StallStdout(during) => {
-                // A pipe buffers 64 KiB, which would hide an extension that blocks on writing.
+                // Shrink the pipe: a 64 KiB buffer would hide an extension that blocks on writing.
                 self.session.narrow();
                 self.session.stall_for(*during);
                 self.stalled = Some(Instant::now() + *during);
@@ -240,7 +240,7 @@ impl Player<'_> {
         Ok(())
     }
 
-    /// Waits until any stall of stdout is over, then returns the scaled deadline.
+    /// Waits until any stall of stdout is over, then returns the scaled timeout.
     async fn within(&mut self, within: Option<Duration>) -> Duration {
         if let Some(until) = self.stalled.take() {
             tokio::time::sleep_until(until.into()).await;

@@ -130,7 +130,8 @@ impl Recorder {
     }
 }
 
-/// Returns twice the measured time if that exceeds the default timeout of an `expect`.
+/// Returns twice the measured time, rounded up to seconds, if it exceeds the default timeout of an
+/// `expect`.
 fn timeout_for(took: Duration) -> Option<Duration> {
     let patience = took.saturating_mul(2);
     (patience > DEFAULT_WITHIN).then(|| Duration::from_secs(patience.as_secs().saturating_add(1)))

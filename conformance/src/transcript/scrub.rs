@@ -52,8 +52,8 @@ impl Scrub {
             Value::Array(list) => list.iter().map(|item| self.expected(item, id)).collect(),
             Value::Object(object) => {
                 let fields = object.iter();
-                // Field names cannot contain matchers. Objects are open, so the field can be
-                // omitted.
+                // Omit a field whose name contains a secret or a path, because field names cannot
+                // contain matchers. Objects are open, so the pattern still matches.
                 let fields = fields.filter(|(key, _)| {
                     let pieces = self.pieces(key);
                     pieces.iter().all(|piece| matches!(piece, Piece::Text(_)))
@@ -130,7 +130,8 @@ impl Scrub {
         json!({"$fill": Fill::new(parts.collect()).to_string()})
     }
 
-    /// Field names are not filled in, so a path in one is sent as its placeholder.
+    /// Converts a field name. Field names are not filled in, so a path in one is sent as its
+    /// placeholder.
     fn sent_key(&self, key: &str) -> String {
         plain(&self.pieces(key))
     }

@@ -101,7 +101,7 @@ pub enum Verb {
     Exit {
         /// Pattern for `{"code":0}` or `{"signal":"TERM"}`.
         how: Pattern,
-        /// Deadline for the exit.
+        /// Deadline for exiting.
         within: Option<Duration>,
     },
     /// Expects a line on the extension's stderr.

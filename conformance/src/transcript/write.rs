@@ -94,7 +94,7 @@ impl Expect {
         line.into()
     }
 
-    /// Returns the bare pattern if it parses as an item of `unordered`.
+    /// Returns the bare pattern if it parses as an item of `unordered`, or else the whole `expect`.
     fn to_item(&self) -> Value {
         let source = self.frame.source();
         let first = source.as_object().and_then(|object| object.keys().next());

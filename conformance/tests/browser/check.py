@@ -23,7 +23,8 @@ class Browser:
         self.read_end, from_browser = os.pipe()
 
         def wire():
-            # Chromium reads from 3 and writes to 4. Move both ends up first, in case one is already 3 or 4.
+            # Chromium reads from file descriptor 3 and writes to 4. Move both ends to higher numbers first, in case
+            # one of them is already 3 or 4.
             high = [os.dup2(to_browser, 63), os.dup2(from_browser, 64)]
             for end, place in zip(high, (3, 4)):
                 os.dup2(end, place)

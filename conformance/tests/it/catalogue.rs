@@ -64,7 +64,7 @@ impl Trial {
             Some(Level::Should) => ("warn", 0),
             _ => ("pass", 0),
         };
-        // Use shorter timeouts for the fixtures that do not reply.
+        // Use shorter timeouts for the fixtures that do not reply. Some faults are in the manifest.
         let (manifest, scale) = match fault {
             "TOL-01" | "ROB-03" | "ROB-08" => (json!({"timeouts": {"tool_ms": 3000}}), "1"),
             "INT-01" | "ROB-06" => (json!({"timeouts": {"intercept_ms": 2000}}), "1"),
@@ -72,7 +72,7 @@ impl Trial {
             "MAN-05" => (json!({"permissions": {}}), "1"),
             "MAN-06" => (json!({"desciption": "breaks"}), "1"),
             "MAN-06-permissions" => (json!({"permissions": {"fs": {"reed": ["."]}}}), "1"),
-            // These checks compare a latency with a scaled limit.
+            // Only at this scale do the delays of these fixtures exceed the limits of the checks.
             "INT-05" | "LIF-05" => (json!({}), "0.5"),
             _ => (json!({}), "1"),
         };
@@ -253,7 +253,7 @@ fn catalogue_the_good_extension_passes_everything() {
         return;
     };
     let staged = Staged::with_fault(python, None, &json!({"permissions": {}}));
-    // Use a generous time scale, because this tests the fixture on a possibly busy machine.
+    // Use a generous time scale, because the machine may be busy.
     let args = ["--profile", "full", "--report", "json"];
     let output = staged.conform(&[&args[..], &["--timeout-scale", "3"]].concat());
     let report: Value = serde_json::from_slice(&output.stdout).expect("a report");

@@ -20,7 +20,7 @@ fn unexpected(report: &Value) -> Vec<String> {
 /// Checks an example with the full profile and replays all of its transcripts.
 fn conforms(name: &str) {
     let Some(stage) = example(name) else { return };
-    // Retry with a larger time scale, because this tests the extension on a possibly busy machine.
+    // Retry with a larger time scale, because the machine may be busy.
     let run_with_scale = |scale: &str| {
         let args = ["ext", "--profile", "full", "--strict", "--report", "json"];
         let output = stage.conform(&[&args[..], &["--timeout-scale", scale]].concat());
@@ -99,9 +99,9 @@ fn fortune_conforms() {
     conforms("fortune");
 }
 
-/// Converts a recording to a transcript, adapts it where the two extensions differ on purpose,
-/// accepts the texts of our extension, and replays it. Ids, actions, blocks, and the order and
-/// types of frames must stay the same as in the recording.
+/// Converts a recording to a transcript, adapts it where our extension differs from the Go one on
+/// purpose, accepts the text of our extension, and replays it. Ids, actions, blocks, and the order
+/// and types of frames must stay the same as in the recording.
 fn replays(
     name: &str,
     adapt: impl Fn(String) -> String,
@@ -119,7 +119,7 @@ fn replays(
     Some(accepted)
 }
 
-/// Returns the structure of a transcript, without its texts.
+/// Returns the structure of a transcript, without its text.
 fn structure(text: &str) -> Vec<String> {
     let steps = parse(text).unwrap().steps;
     let fields = |source: &Value| {

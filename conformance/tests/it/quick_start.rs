@@ -10,7 +10,7 @@ fn the_python_quick_start_passes_every_must() {
     let folder = fixture("quick-start");
     let dir = folder.to_str().expect("valid UTF-8");
     for profile in ["quick", "safe", "full"] {
-        // Use a generous time scale, because this tests the script on a possibly busy machine.
+        // Use a generous time scale, because the machine may be busy.
         let args = [dir, "--profile", profile, "--report", "json"];
         let output = conform(&[&args[..], &["--timeout-scale", "3"]].concat());
         let report: Value = serde_json::from_slice(&output.stdout).expect("a report");

@@ -323,7 +323,7 @@ fn progress_is_shown_on_a_terminal() {
 #[test]
 fn nothing_is_left_behind() {
     let Some(python) = python() else { return };
-    // The fixtures leave child processes behind and do not exit on shutdown.
+    // The first fixture leaves child processes behind, and the second does not exit on shutdown.
     for fault in ["LIF-07", "LIF-01"] {
         let staged = Staged::with_fault(python, Some(fault), &json!({}));
         let (_, text) = code_and_text(&staged.conform(&["--only", "LIF-*"]));
@@ -354,7 +354,7 @@ fn processes_in(dir: &PathBuf) -> Vec<String> {
         .collect()
 }
 
-/// Runs the fixture with a change to one of its methods.
+/// Creates the fixture with one of its methods changed.
 fn changed(python: &str, method: &str) -> Staged {
     let staged = Staged::with_fault(python, Some("CHANGED"), &json!({}));
     let file = staged.dir().join("faults.py");

@@ -298,5 +298,5 @@ pub(crate) fn long(entries: u64) -> Report {
     }
 }
 
-/// The hostile text inside a JSON string.
+/// Hostile text that can be put into a JSON string without escaping.
 const HOSTILE_TEXT: &str = "</script><img src=x onerror=alert(1)>";

@@ -15,8 +15,8 @@ fn kept(stage: &Stage) -> Vec<String> {
 #[test]
 fn a_crash_is_shrunk_and_repeated() {
     let stage = Stage::configurable(&["--crash"]);
-    // Enough time to find the smallest input on a busy machine. A crash does not wait for a
-    // timeout.
+    // Allow enough time to find the smallest input on a busy machine. This does not slow the test
+    // down, because a crash does not wait for a timeout.
     let slowly = [&ARGS[..], &["--timeout-scale", "100"]].concat();
     let output = stage.conform(&slowly).exits(1);
     insta::assert_snapshot!("a_crash", output.all());

@@ -12,7 +12,7 @@ use zot_test_support::skip::python;
 
 use crate::support::{Extension, code_and_text};
 
-/// A run that waits for a host's full timeout takes at least 60 s.
+/// Time limit for a run. One that waits for a host's full timeout would take at least 60 s.
 const BOUND: Duration = Duration::from_secs(45);
 
 /// Returns the script of an extension with the tool `look`, which logs its calls. `indent` is the
@@ -54,7 +54,8 @@ fn outcome<'a>(report: &'a Value, id: &str) -> (&'a str, String) {
     (verdict, outcome["findings"].to_string())
 }
 
-/// Runs the extension with each profile. Prints the times and returns the last report.
+/// Runs the checks with the profiles `quick` and `safe`. Prints the times and returns the last
+/// report.
 fn run(what: &str, script: &str, args: &[&str]) -> Option<(Extension, Value, Option<i32>)> {
     python()?;
     let mut last = None;
@@ -94,7 +95,7 @@ fn a_silent_tool_is_called_only_until_it_is_known_to_be_silent() {
     ] {
         assert!(findings.contains(words), "{words}: {findings}");
     }
-    // The check calls it once, and once more to find out whether stdout is buffered.
+    // The check calls the tool once, and once more to find out whether stdout is buffered.
     assert_eq!(calls(&extension), 2);
 }
 
@@ -120,7 +121,7 @@ fn an_indented_result_is_explained_at_once() {
         findings.contains("got one spread over 5 lines"),
         "{findings}"
     );
-    // The lines are reported once, not one by one.
+    // The frame is reported once, not line by line.
     let (verdict, findings) = outcome(&report, "ROB-09");
     assert_eq!(verdict, "fail");
     assert!(
@@ -145,7 +146,7 @@ fn an_indented_hello_is_explained_at_once() {
 
 #[test]
 fn a_buffered_result_is_explained_within_seconds() {
-    // PYTHONUNBUFFERED may be set.
+    // Use a separate buffer, because `PYTHONUNBUFFERED` may be set.
     let reply = r#"buffered.write(json.dumps(result(frame["id"])) + "\n")"#;
     let ran = run("a buffered result", &script("None", reply), &[]);
     let Some((_, report, code)) = ran else { return };
@@ -170,7 +171,7 @@ fn a_slow_tool_passes_if_it_reports_progress() {
     let Some((_, report, code)) = ran else { return };
     let (verdict, findings) = outcome(&report, "TOL-01");
     assert_eq!((verdict, code), ("pass", Some(0)), "{findings}");
-    // The report suggests what helps the user of a slow tool.
+    // The report still notes that the tool is slow.
     assert!(findings.contains("`look` took "), "{findings}");
 }
 

@@ -84,7 +84,7 @@ fn verdict(lines: &Receiver<String>) -> String {
 
 #[test]
 fn an_interrupted_run_leaves_nothing_behind() {
-    // The extension never replies to its command, so the run would take a minute.
+    // The extension never replies to its command, so the run lasts long enough to be interrupted.
     let silent = GOOD.replace("\"ready\"", "\"register_command\",\"name\":\"hush\"");
     let extension = Extension::python("watched", &silent);
     let tmp = extension.path("tmp");

@@ -52,7 +52,7 @@ async fn main() -> anyhow::Result<()> {
     followed
 }
 
-/// Creates the agent with the user's configuration, as `zot` would.
+/// Returns the agent's configuration, read from the user's settings as `zot` does.
 fn config(provider: &str) -> anyhow::Result<RuntimeConfig> {
     let home = Home::from_env()?;
     let cwd = env::current_dir().context("cannot read the working directory")?;
@@ -84,7 +84,7 @@ async fn follow(runtime: &Runtime, mut events: EventStream) -> anyhow::Result<()
         let event = tokio::select! {
             event = events.next() => event,
             _ = tokio::signal::ctrl_c() => {
-                // The stream still ends with `done`.
+                // Keep reading: the stream still ends with `done`.
                 runtime.cancel();
                 continue;
             }

@@ -23,7 +23,7 @@ pub(crate) fn danger(command: &str) -> Option<&'static str> {
 }
 
 fn of_words(words: &[&str]) -> Option<&'static str> {
-    // `sudo`, `env`, `xargs` and assignments come before the program.
+    // Skip what may come before the program: `sudo`, `env`, `xargs`, flags and assignments.
     let at = words.iter().position(|word| {
         let before = ["sudo", "doas", "env", "xargs", "time", "nohup", "exec"];
         !before.contains(word) && !word.starts_with('-') && !word.contains('=')
@@ -62,7 +62,8 @@ fn of_words(words: &[&str]) -> Option<&'static str> {
     }
 }
 
-/// Reports whether a path is a root, a home directory, or everything in the current directory.
+/// Reports whether a path is the root, a system directory, the home directory, the current
+/// directory, or everything in one of them.
 fn is_vital(path: &str) -> bool {
     let path = path.trim_end_matches(['*', '/', '.']);
     let system = [

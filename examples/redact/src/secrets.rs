@@ -50,7 +50,7 @@ fn assignment(line: &str) -> Option<String> {
             .all(|it| it.is_ascii_alphanumeric() || it == b'_');
     let is_secret = NAMES.iter().any(|word| last.contains(word));
     let value = value.trim().trim_matches(['"', '\'']);
-    // `if token=` and `key=1` are code, not secrets.
+    // A value that is short or contains a space is probably code, as in `key=1`.
     (is_name && is_secret && value.len() >= 8 && !value.contains(' '))
         .then(|| format!("{name}={REDACTED}"))
 }

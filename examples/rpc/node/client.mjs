@@ -41,7 +41,7 @@ for await (const text of createInterface({ input: zot.stdout, crlfDelay: Infinit
 }
 process.stdout.write("\n");
 zot.stdin.end();
-// Keep reading, so that zot does not wait for us.
+// Keep reading: zot cannot exit while it waits for us to read its output.
 zot.stdout.resume();
 const [code] = await ended;
 process.exit(code !== 0 || failed ? 1 : 0);

@@ -36,7 +36,7 @@ class Zot:
 
     def close(self):
         self.process.stdin.close()
-        # Keep reading, so that zot does not wait for us.
+        # Keep reading: zot cannot exit while it waits for us to read its output.
         self.process.stdout.read()
         return self.process.wait()
 

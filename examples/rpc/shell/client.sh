@@ -52,7 +52,8 @@ while true; do
   esac
 done
 echo
-# There is nothing more to send. Keep reading, so that zot does not wait for us.
+# There is nothing more to send. Keep reading: zot cannot exit while it waits for us to read its
+# output.
 exec {to}>&-
 cat <&"$from" >/dev/null
 wait "$pid" || failed=1

@@ -84,7 +84,8 @@ impl View {
             panel.lines.push(format!("+ {text}▏"));
             panel.footer = Some("enter add · esc cancel".into());
         }
-        // Esc discards the input. If there is no input, `main` closes the panel.
+        // Capture Esc, because it only discards the input. If there is none, `main` closes the
+        // panel.
         panel.capture_esc = true;
         panel
     }

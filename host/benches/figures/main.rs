@@ -1,10 +1,10 @@
 //! Host overhead: a tool call, a chain of ten interceptors, the start of fifty extensions, and a
-//! flood, each compared with the same work without a host.
+//! flood, each compared with a baseline, such as the same work without a host.
 //!
 //! `cargo bench -p zot-host` prints the table twice: unpinned, as users run it, and pinned to one
-//! core, where only the host's own work counts. Host and baseline rounds are interleaved, and the
-//! figure is the median of their ratios. The extension is this same binary, started with `--echo`.
-//! An argument selects rows: `cargo bench -p zot-host -- call`.
+//! core, where only the host's own work counts. Each round measures the host and the baseline, and
+//! the figure is the median ratio or difference. The extension is this same binary, started with
+//! `--echo`. An argument selects rows: `cargo bench -p zot-host -- call`.
 
 mod bare;
 mod extension;
@@ -43,7 +43,7 @@ fn main() {
     }
     // `cargo test --all-targets` also runs benches. One round is enough to show that they work.
     let (measured, pinned) = (has("--bench"), has("--pinned"));
-    // The same kind of runtime as in `zot rpc` and `zot -p`.
+    // Use the same kind of runtime as `zot rpc` and `zot -p`.
     let runtime = Builder::new_current_thread().enable_all().build().unwrap();
     let bench = Bench {
         runtime,

@@ -51,7 +51,7 @@ async fn times_of_chains(host: Host) -> Vec<f64> {
     times
 }
 
-/// Returns the durations of the same work without a host.
+/// Runs `work` repeatedly and returns the duration of each run. Measures the baseline.
 fn times(count: usize, mut work: impl FnMut()) -> Vec<f64> {
     let timed = (0..count).map(|_| {
         let start = Instant::now();
@@ -78,8 +78,8 @@ pub(crate) fn chains(bench: &Bench) -> Vec<Round> {
     })
 }
 
-/// Runs rounds with `extensions` extensions each. Every round starts new processes, because the
-/// scheduler decides on a placement early and keeps it.
+/// Runs the rounds. Each one starts new processes, because the scheduler chooses a core for a
+/// process early and rarely changes it.
 fn rounds(
     bench: &Bench,
     extensions: usize,

@@ -104,9 +104,9 @@ pub use support::{Enforced, Support};
 /// - *Load.* CPU, memory, disk and the number of processes are not limited.
 /// - *Bugs* in the kernel and in hardware.
 ///
-/// On a 64-bit kernel, 32-bit and x32 programs do not run under a confinement. A confined process
-/// that runs as root keeps only the capabilities to own and access files, signal processes, change
-/// its user and listen on low ports.
+/// On a 64-bit kernel, 32-bit and x32 programs cannot run confined. A confined process that runs as
+/// root keeps only the capabilities to access files and change their owner, signal processes,
+/// change its user and listen on low ports.
 ///
 /// A kernel that supports only some of this (see [`Enforced`]) still enforces what it supports.
 /// [`Confinement::enforced`] reports what that is; a strict caller should check it before starting

@@ -57,7 +57,8 @@ impl Ending {
     pub(crate) async fn run(mut self, mut deadline: Deadline) -> Ended {
         let forced = !self.terminate(&mut deadline).await && self.kill().await;
         if self.lacks_pidfd {
-            // Without a process table, we cannot tell whether other members of the group are alive.
+            // Without a process table, we cannot tell whether other members of the group are alive,
+            // so kill the whole group.
             self.tree.signal(Signal::KILL);
         }
         self.tree.reap_adopted();
@@ -90,7 +91,7 @@ impl Ending {
             }
             if !signalled {
                 self.tree.signal(Signal::TERM);
-                // A stopped process would not handle SIGTERM before the deadline.
+                // Resume stopped processes, which would otherwise not handle SIGTERM.
                 self.tree.signal(Signal::CONT);
                 signalled = true;
             }
@@ -141,7 +142,7 @@ impl Ending {
         found.is_settled
     }
 
-    /// Reports whether a new search finds no processes.
+    /// Searches again, and reports whether the search is complete.
     async fn is_settled(&mut self) -> bool {
         let table = self.table().await;
         self.tree.search(&table).is_settled
@@ -149,7 +150,7 @@ impl Ending {
 
     async fn table(&self) -> Arc<Table> {
         if self.lacks_pidfd {
-            // Without pidfds, the processes in the table could not be signalled safely.
+            // Without pidfds, processes from a table cannot be signalled safely, so use none.
             Arc::default()
         } else {
             self.scanner.table().await

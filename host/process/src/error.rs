@@ -170,7 +170,7 @@ impl SpawnError {
         if program.as_os_str().is_empty() {
             return Self::Missing { program };
         }
-        // The standard library detects NUL bytes itself, before any system call.
+        // NUL bytes are rejected before any system call, so there is no system error number.
         if source.raw_os_error().is_none() && source.kind() == io::ErrorKind::InvalidInput {
             return Self::NulByte { program };
         }

@@ -12,8 +12,8 @@ pub enum Exit {
     Code(i32),
     /// It was killed by the signal with this number.
     Signal(i32),
-    /// It exited, but something else reaped it: the program ignores SIGCHLD, or waits for children
-    /// that are not its own.
+    /// It exited, but its status is unknown: this program ignores SIGCHLD, or other code in this
+    /// program reaped the process.
     Unknown,
 }
 

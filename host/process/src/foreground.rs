@@ -25,12 +25,12 @@ pub async fn run_in_foreground(mut command: Command) -> io::Result<Exit> {
         let id = i32::try_from(child.id()).ok().and_then(Pid::from_raw);
         let id = id.ok_or_else(|| io::Error::other("invalid process id"))?;
         Leader::hold(id).inspect_err(|_| {
-            // The caller cannot wait for it, so it must not run.
+            // The caller could not wait for the program, so kill it.
             let killed = kill_process(id, Signal::KILL);
             let _ = killed.and_then(|()| waitpid(Some(id), WaitOptions::empty()));
         })
     };
-    // While it is registered, the subreaper ignores it. It is reaped below.
+    // While the program is registered, the subreaper does not reap it, so it can be reaped below.
     let (_live, mut leader) =
         registry::start(TreeId::next(), start, |leader| leader.group().clone())?;
     leader.ended().await;

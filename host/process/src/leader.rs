@@ -40,8 +40,9 @@ impl Group {
         self.reaped.get().is_none()
     }
 
-    /// Signals the whole group, and its leader if it has moved to another group. Returns `false` if
-    /// that is unsafe because the leader has been reaped.
+    /// Signals the whole group, and its leader if it has moved to another group. Returns whether
+    /// the group was signalled. Once the leader has been reaped, the id may be reused, so nothing
+    /// is signalled.
     pub(crate) fn signal(&self, signal: Signal) -> bool {
         if !self.has_leader() {
             return false;
@@ -55,7 +56,7 @@ impl Group {
         reached
     }
 
-    /// The members of the group, including its leader.
+    /// Returns the members of the group, including its leader.
     pub(crate) fn rows<'t>(&self, table: &'t Table) -> Vec<&'t Row> {
         let rows: Vec<_> = table.rows().filter(|row| row.group == self.pid()).collect();
         let ours = match self.reaped.get() {
@@ -147,7 +148,7 @@ impl Leader {
 
     /// Reaps the exited process.
     pub(crate) async fn reap(&self) -> Exit {
-        // An error means that it is already set.
+        // Fails if the time is already set.
         let _ = self.group.reaped.set(ticks_since_boot());
         loop {
             match self.try_reap() {

@@ -73,8 +73,9 @@
 //! parents have exited is found through its group, and a grandchild that has neither is found
 //! through its marks.
 //!
-//! A process that also lowers the limit on purpose is missed. (A confined process cannot lower it.)
-//! A [`Subreaper`] of [all orphans](Orphans::All) still finds it when the next tree stops.
+//! A grandchild that has neither and also removed both marks is missed: it must have cleared its
+//! environment and lowered the limit on purpose. (A confined process cannot lower it.) A
+//! [`Subreaper`] of [all orphans](Orphans::All) still finds it when the next tree stops.
 //!
 //! Every process that is signalled individually is signalled through a pidfd. Before SIGKILL, all
 //! processes are stopped, and the search is repeated until it finds no new ones, because a process

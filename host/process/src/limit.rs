@@ -27,8 +27,8 @@ const PROGRAMS: u64 = 1 << 30;
 /// Set if a child could not be marked, because this program is not allowed to change limits.
 static REFUSED: AtomicBool = AtomicBool::new(false);
 
-/// Reports whether every tree of this program has this mark, so that a process without it removed
-/// it on purpose.
+/// Reports whether every tree of this program has this mark, so that a process without it must have
+/// removed it on purpose.
 pub(crate) fn is_reliable() -> bool {
     base().is_some() && !REFUSED.load(Ordering::Relaxed)
 }
@@ -45,7 +45,7 @@ pub(crate) fn of(tree: TreeId) -> Option<Rlimit> {
 }
 
 /// Marks the calling process. Runs between fork and exec, and makes one system call. On error, the
-/// process keeps its other marks.
+/// process has only the mark in its environment.
 pub(crate) fn set(limit: Rlimit) {
     if setrlimit(Resource::Rttime, limit).is_err() {
         REFUSED.store(true, Ordering::Relaxed);

@@ -76,7 +76,7 @@ impl Marker {
     }
 }
 
-/// Distinguishes this program from an earlier one with the same process id.
+/// Returns a name that distinguishes this program from an earlier one with the same process id.
 fn host() -> &'static str {
     static HOST: OnceLock<String> = OnceLock::new();
     HOST.get_or_init(|| {

@@ -98,7 +98,7 @@ mod other {
 
     use crate::table::Row;
 
-    /// This system has no pidfds, so a tree is its process group.
+    /// Never created: this system has no pidfds, so a tree is its process group.
     #[derive(Debug)]
     pub(crate) struct Member {
         pub(crate) pid: i32,

@@ -83,7 +83,7 @@ impl Process {
     /// Stops the whole tree: sends SIGTERM to its group and to processes that left the group, waits
     /// for `grace`, then sends SIGKILL.
     ///
-    /// Resolves when the tree is gone, at most a second after the grace period. Also stops
+    /// Resolves when the tree is gone, normally at most a second after the grace period. Also stops
     /// processes left behind after the process itself has exited. Continues if the caller stops
     /// waiting. If called again, the earlier deadline applies.
     pub async fn end(&self, grace: Duration) -> Ended {
@@ -129,7 +129,7 @@ pub(crate) struct Control {
 
 impl Control {
     fn end_by(&self, grace: Duration) {
-        // Longer than any program runs; avoids an overflow in the sum.
+        // Longer than any program runs, but short enough that the sum does not overflow.
         const FOREVER: Duration = Duration::from_secs(1 << 32);
         let at = Instant::now() + grace.min(FOREVER);
         self.deadline.send_if_modified(|deadline| {

@@ -23,7 +23,7 @@ pub(crate) struct Shebang {
 }
 
 impl Shebang {
-    /// Returns `None` if the file is not a script.
+    /// Reads the interpreter line of a file. Returns `None` if the file is not a script.
     pub(crate) fn read(script: &Path) -> Option<Self> {
         let head = head(script)?;
         let line = head.strip_prefix(b"#!")?.split(|&b| b == b'\n').next()?;
@@ -60,7 +60,7 @@ pub(crate) fn is_missing(script: &Path) -> bool {
     head(script).is_some_and(|head| !head.starts_with(b"#!") && !head.contains(&0))
 }
 
-/// Reads as many bytes as the kernel does.
+/// Reads the start of a file, as many bytes as the kernel does.
 fn head(script: &Path) -> Option<Vec<u8>> {
     const HEAD: usize = 256;
     let mut head = Vec::with_capacity(HEAD);

@@ -139,7 +139,7 @@ fn start(thread: Arc<Thread>, spec: &Spec) -> Result<Started, SpawnError> {
         match Leader::hold(launched.pid) {
             Ok(leader) => Ok((launched, leader)),
             Err(error) => {
-                // It cannot be watched, so it must not run.
+                // The process cannot be watched, so kill it.
                 let killed = kill_process(launched.pid, Signal::KILL);
                 let _ = killed.and_then(|()| waitpid(Some(launched.pid), WaitOptions::empty()));
                 Err(error)

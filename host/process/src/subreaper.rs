@@ -1,4 +1,4 @@
-//! Orphans: processes that lost their parent and were adopted by this one, their subreaper.
+//! Orphans: processes that lost their parent and were adopted by this program, their subreaper.
 
 use std::collections::HashSet;
 use std::io;
@@ -31,9 +31,9 @@ pub enum Orphans {
     /// missed (see [how a tree is found](crate#how-a-tree-is-found)).
     Marked,
     /// Every child that this crate did not start itself. An orphan without a mark is also stopped
-    /// together with the next tree that was started before it. Use this only in a program that
-    /// starts all its processes with this crate: other code that waits for its own child would find
-    /// it already reaped.
+    /// together with the next tree that stops, unless that tree was started after the orphan. Use
+    /// this only in a program that starts all its processes with this crate: other code that waits
+    /// for its own child would find it already reaped.
     All,
 }
 
@@ -96,7 +96,7 @@ pub(crate) fn unclaimed(table: &Table) -> Vec<&Row> {
     rows
 }
 
-/// This system has no subreaper.
+/// Returns none, because this system has no subreaper.
 #[cfg(not(target_os = "linux"))]
 pub(crate) fn unclaimed(_: &Table) -> Vec<&Row> {
     Vec::new()
@@ -264,7 +264,8 @@ impl Reaper {
     }
 }
 
-/// The children of this program that this crate did not start: adopted, or started by other means.
+/// Returns the children of this program that this crate did not start: those it adopted, and those
+/// started by other means.
 fn adopted<'t>(table: &'t Table, listed: &Listed) -> impl Iterator<Item = &'t Row> {
     let own = getpid().as_raw_pid();
     table

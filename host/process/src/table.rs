@@ -10,7 +10,7 @@ use tokio::sync::oneshot;
 
 use crate::marker::{Marker, TreeId};
 
-/// A process as it was when the table was read.
+/// The state of a process when the table was read.
 #[derive(Debug)]
 pub(crate) struct Row {
     pub(crate) pid: i32,
@@ -96,7 +96,7 @@ impl Row {
     }
 
     fn read_mark(&self) -> Mark {
-        // More than the kernel's default limit for an environment; bounds the cost of reading it.
+        // Bounds the cost of reading an environment. The kernel's default limit is lower.
         const MOST: u64 = 8 << 20;
         let mut environ = Vec::new();
         let read = fs::File::open(format!("/proc/{}/environ", self.pid))
@@ -118,8 +118,8 @@ impl Row {
     }
 
     fn parse(text: &[u8]) -> Option<Self> {
-        // The name is in parentheses and may contain parentheses and spaces, so count from the
-        // last one.
+        // The name is in parentheses and may itself contain parentheses and spaces, so the fields
+        // after it start at the last parenthesis.
         let open = text.iter().position(|&b| b == b'(')?;
         let close = text.iter().rposition(|&b| b == b')')?;
         let pid = std::str::from_utf8(&text[..open]).ok()?.trim();
@@ -172,7 +172,7 @@ impl Table {
         self.rows.get(&pid)
     }
 
-    /// The given processes and all their descendants.
+    /// Returns the given processes and all their descendants.
     pub(crate) fn with_descendants<'t>(
         &'t self,
         seeds: impl IntoIterator<Item = &'t Row>,
@@ -210,8 +210,8 @@ impl Scanner {
         };
         if first {
             let scanner = Arc::clone(self);
-            // Runs in its own task: if the first caller ran it and were cancelled, the others would
-            // wait forever.
+            // Read in a separate task: if the first caller read the table and was cancelled, the
+            // others would wait forever.
             tokio::spawn(async move {
                 tokio::task::yield_now().await;
                 let waiting = std::mem::take(&mut *scanner.waiting.lock());

@@ -1,4 +1,4 @@
-//! The processes of a tree: finds them, and signals all of them.
+//! Finds and signals the processes of a tree.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::member::Member;
 use crate::subreaper::{self, Orphans};
 use crate::table::{Row, Scanner, Table};
 
-/// Another process that belongs to a tree.
+/// A process that belongs to a tree, other than the one that was started.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Descendant {
@@ -49,9 +49,10 @@ pub(crate) enum Root {
 }
 
 impl Root {
-    /// The processes of the tree, without the leader.
+    /// Returns the processes of the tree, without the leader.
     fn rows<'t>(&self, table: &'t Table, known: &[Member]) -> HashMap<i32, &'t Row> {
-        // A process whose parent has exited is no longer reachable from the root.
+        // Start at the known processes too: one whose parent has exited is no longer reachable from
+        // the root.
         let known = known.iter().filter_map(|member| {
             table
                 .get(member.pid)
@@ -82,7 +83,8 @@ impl Root {
         rows
     }
 
-    /// Reports whether a process outside the tree cannot be distinguished from a member.
+    /// Reports whether a process that is not in `rows` may still be a member, because its mark
+    /// cannot be read yet.
     fn has_unidentified(&self, table: &Table, rows: &HashMap<i32, &Row>) -> bool {
         let Self::Started { group, .. } = self else {
             return false;
@@ -112,12 +114,11 @@ pub(crate) struct Tree {
     unsure_left: u8,
 }
 
-/// How many searches must find no new process before a tree counts as settled. A process that
-/// starts another one and exits while the process list is read is not seen, and neither is its
-/// child.
+/// How many searches must find no new process before a tree counts as settled. One is not enough:
+/// if a process starts another one and exits while the process list is read, both can be missed.
 const QUIET_SEARCHES: u8 = 2;
-/// The same after a process exited before its pidfd could be opened, because it may have started
-/// another process.
+/// Replaces [`QUIET_SEARCHES`] after a process exited before its pidfd could be opened, because it
+/// may have started another process.
 const SEARCHES_AFTER_MISS: u8 = 3;
 /// How many searches may be delayed by a process without an environment. Executing a program takes
 /// less time than this.
@@ -189,7 +190,7 @@ impl Tree {
     }
 
     /// Reports whether the tree has more processes than pidfds that can be open at a time. The
-    /// known processes must exit first.
+    /// remaining processes can be signalled only after known ones have exited.
     pub(crate) fn is_short(&self) -> bool {
         !self.unheld.is_empty()
     }
@@ -198,7 +199,8 @@ impl Tree {
         let exited = &mut self.exited;
         self.members.retain(|member| {
             let gone = member.is_gone();
-            // An error means that it is not our child; it may become one.
+            // An error means that it is not our child. It becomes one if its parent exits and this
+            // program is a subreaper.
             if gone && member.reap().is_err() {
                 exited.push((member.pid, member.start));
             }
@@ -214,7 +216,7 @@ impl Tree {
         };
         for member in &self.members {
             // Check the member's group now: it may have left the group just before the signal was
-            // sent. A process that is still in the group was reached.
+            // sent. A process that is still in the group has received the signal.
             if group.is_none() || Row::read(member.pid).map(|row| row.group) != group {
                 member.signal(signal);
             }
@@ -269,7 +271,7 @@ impl Tree {
             if row.is_some_and(|row| row.zombie && row.parent == own)
                 && let Some(pid) = Pid::from_raw(pid)
             {
-                // A zombie that is our child keeps its id until it is reaped.
+                // The id cannot have been reused: a zombie that is our child keeps it until reaped.
                 let _ = waitid(
                     WaitId::Pid(pid),
                     WaitIdOptions::EXITED | WaitIdOptions::NOHANG,

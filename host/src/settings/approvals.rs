@@ -10,7 +10,7 @@ use crate::approval::index_for;
 
 /// Reads the rules, and returns pointers to the invalid ones. An invalid rule becomes an `ask`
 /// rule: for calls to its tool or, if the tool is invalid as well, for every call. A rule with an
-/// unknown field is invalid, because the field was meant to restrict it.
+/// unknown field is invalid, because the field may be meant to restrict it.
 pub(super) fn strict(bytes: &[u8]) -> (Vec<ApprovalRule>, Vec<String>) {
     match parsed(bytes).and_then(|mut config| config.remove("approvals")) {
         None | Some(Value::Null) => (Vec::new(), Vec::new()),
@@ -32,7 +32,7 @@ pub(super) fn strict(bytes: &[u8]) -> (Vec<ApprovalRule>, Vec<String>) {
     }
 }
 
-/// Decodes a valid rule without unknown fields.
+/// Decodes a rule. Returns `None` if it is invalid or has unknown fields.
 fn rule_of(value: &Value) -> Option<ApprovalRule> {
     let rule: ApprovalRule = serde_json::from_value(value.clone()).ok()?;
     let mut fields = value.as_object()?.iter();
@@ -45,7 +45,7 @@ fn rule_of(value: &Value) -> Option<ApprovalRule> {
         .then_some(rule)
 }
 
-/// Returns the list with a new rule, or `None` if it already contains the rule.
+/// Returns the list with a new rule, or `None` if the rule is already in effect.
 pub(super) fn with(
     rule: &ApprovalRule,
     bytes: &[u8],

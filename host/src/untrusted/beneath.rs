@@ -52,7 +52,8 @@ pub(crate) fn open(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<O
 
 /// Fallback without `openat2`: opens one component at a time and resolves every symlink itself.
 fn walk(root: BorrowedFd<'_>, path: &Path, flags: OFlags) -> Result<OwnedFd> {
-    // A trailing slash, which requires a folder, is lost when the path is split into components.
+    // Unlike `openat2`, this accepts a trailing slash after a file name, because the slash is lost
+    // when the path is split into components.
     let flags = flags | OFlags::CLOEXEC | OFlags::NOFOLLOW;
     let folder = LOOK | OFlags::DIRECTORY | OFlags::NOFOLLOW | OFlags::CLOEXEC;
     let mut above: Vec<OwnedFd> = Vec::new();

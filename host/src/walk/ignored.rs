@@ -24,10 +24,10 @@ const NAMES: [&str; 2] = [".gitignore", ".ignore"];
 /// The patterns that apply to a directory.
 #[derive(Clone, Debug)]
 pub struct Ignored {
-    /// The repository, or the project if it is not in a repository. Files outside this directory
-    /// are not read.
+    /// The repository, or the project if it is not in a repository. No files outside this directory
+    /// are read, except for the user's global patterns.
     root: Arc<Path>,
-    /// Whether files in the tree are read. If not, nothing is ignored.
+    /// Whether ignore files are read. If not, nothing is ignored.
     is_active: bool,
     /// The patterns of each file, outermost directory first.
     patterns: Vec<Arc<Gitignore>>,
@@ -36,8 +36,9 @@ pub struct Ignored {
 }
 
 impl Ignored {
-    /// Loads the patterns for `project`: the user's global ones, and those in each directory from
-    /// the repository root down to the project.
+    /// Loads the patterns for `project`: the user's global ones, the repository's
+    /// `.git/info/exclude`, and those in each directory from the repository root down to the
+    /// project.
     pub fn of(project: &Path) -> Self {
         let root = repository(project).unwrap_or(project);
         // The user's global patterns, from the path in git's configuration.
@@ -60,7 +61,7 @@ impl Ignored {
         ignored
     }
 
-    /// Ignores nothing.
+    /// Returns an empty set of patterns, which ignores nothing.
     pub fn nothing() -> Self {
         Self {
             root: Path::new("").into(),

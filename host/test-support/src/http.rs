@@ -25,7 +25,7 @@ impl Request {
         self.request_line(0)
     }
 
-    /// The path and the query.
+    /// Returns the path and the query.
     pub fn target(&self) -> &str {
         self.request_line(1)
     }
@@ -116,7 +116,7 @@ impl Server {
         self.port
     }
 
-    /// The address without a path.
+    /// Returns the address, without a path.
     pub fn url(&self) -> String {
         format!("http://127.0.0.1:{}", self.port)
     }

@@ -21,7 +21,7 @@ pub fn fixture(name: &str) -> PathBuf {
         .join(name)
 }
 
-/// Factor by which to extend the long tests. `.ci/full` raises it.
+/// Returns the factor by which to extend the soak tests. `.ci/full` raises it.
 pub fn soak_factor() -> usize {
     std::env::var("ZOT_SOAK").map_or(1, |factor| factor.parse().expect("ZOT_SOAK is a number"))
 }

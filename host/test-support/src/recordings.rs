@@ -1,5 +1,5 @@
 //! Frames that the Go program and its extensions exchanged, and the examples from its
-//! documentation. `fixtures/README.md` says where they come from.
+//! documentation. `fixtures/README.md` explains where they come from.
 
 use std::{fs, path::PathBuf};
 

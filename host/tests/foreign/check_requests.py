@@ -26,7 +26,7 @@ TYPES = {
     "chat": CompletionCreateParamsStreaming,
 }
 
-# Types that hold a JSON Schema, whose keywords they do not list.
+# Types for a JSON Schema. They do not list its keywords, so they must allow unknown fields.
 OPEN = {"InputSchemaTyped", "InputSchema"}
 
 
@@ -36,7 +36,7 @@ def forbid_unknown_fields(package):
         for _, item in inspect.getmembers(importlib.import_module(module.name)):
             if is_typeddict(item):
                 extra = "allow" if item.__name__ in OPEN else "forbid"
-                # A source of data can also be an open file.
+                # Some fields also accept an open file, a type that pydantic cannot validate.
                 config = pydantic.ConfigDict(extra=extra, arbitrary_types_allowed=True)
                 item.__pydantic_config__ = config
 

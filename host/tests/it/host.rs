@@ -236,7 +236,7 @@ async fn an_extension_without_ready_becomes_ready_automatically() {
 #[tokio::test]
 async fn secrets_are_not_inherited() {
     // All tests share this environment, but only this one uses the variable.
-    // SAFETY: no other test reads or writes the environment directly.
+    // SAFETY: other tests access the environment only through `std`, which takes a lock.
     unsafe { std::env::set_var("ZOTCORE_RPC_TOKEN", "canary") };
     let fixture = HostFixture::new();
     fixture.host.load(vec![fixture.odd("odd", &[])]).await;

@@ -133,7 +133,7 @@ async fn an_extension_becomes_ready_after_250_ms_without_a_frame() {
     assert_eq!(extension.connection.registered().commands.len(), 3);
 }
 
-/// An event of half the maximum frame size, which is many times the size of a pipe buffer.
+/// An event that is half the maximum size of a frame, many times the size of a pipe buffer.
 fn large_event() -> Intercept {
     UserMessageIntercept::new("x".repeat(limits::FRAME_BYTES / 2)).into()
 }

@@ -70,7 +70,7 @@ impl User {
         self.fixture.home.path().join(name).display().to_string()
     }
 
-    /// Installs an extension with this manifest into its own folder.
+    /// Installs a fixture as an extension with these permissions.
     fn launch(&self, fixture: &str, exec: &str, permissions: &Value) -> Launch {
         let fixtures = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/fixtures");
         let dir = self.fixture.home.path().join("ext");

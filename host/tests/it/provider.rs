@@ -46,13 +46,13 @@ fn anthropic(url: &str) -> Anthropic {
     Anthropic::new("anthropic", endpoint(url), catalogue())
 }
 
-/// A server with Chat Completions only.
+/// A provider for a server that supports only Chat Completions.
 fn openai(url: &str) -> OpenAi {
     let endpoint = endpoint(&format!("{url}/v1"));
     OpenAi::new("openai", endpoint, catalogue(), Responses::Never)
 }
 
-/// A server with the Responses API.
+/// A provider for a server that supports the Responses API.
 fn responses(url: &str) -> OpenAi {
     let endpoint = endpoint(&format!("{url}/v1"));
     OpenAi::new("openai", endpoint, catalogue(), Responses::Always)

@@ -14,7 +14,7 @@ use crate::support::{HostFixture, until};
 
 #[tokio::test]
 async fn the_python_quick_start_runs_without_sending_ready() {
-    // The script never sends `ready`.
+    // The script never sends `ready`, so use the real timeout, which is short.
     let stage = HostFixture::set_up(|config| config.limits.auto_ready = AUTO_READY);
     let home = Home::at(stage.home.path().join("zot"));
     let folder = home.extensions().join("hello-py");

@@ -149,7 +149,7 @@ async fn replay(recorded: &Recording) {
     let field = |name: &str| ack[name].as_str().unwrap();
     let sent = Arc::new(SentFrames::default());
     let fixture = HostFixture::set_up(|config| {
-        // Some recorded extensions never send `ready`.
+        // Some recorded extensions never send `ready`, so use the real timeout, which is short.
         config.limits.auto_ready = AUTO_READY;
         config.ack = HelloAck::new(
             1,

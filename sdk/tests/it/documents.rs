@@ -31,7 +31,7 @@ fn names(source: &str) -> impl Iterator<Item = String> {
         .filter(|name: &String| !name.is_empty())
 }
 
-/// Every public function is called in a documentation example, or in one of the examples.
+/// Every public function is called in a documentation example or in one of the example extensions.
 #[test]
 fn every_public_function_appears_in_an_example() {
     let here = Path::new(env!("CARGO_MANIFEST_DIR"));

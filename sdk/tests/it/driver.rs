@@ -15,7 +15,7 @@ use zot_protocol::{FromExtension, validate};
 /// Timeout for every wait. It only expires if something hangs.
 pub(crate) const HANG: Duration = Duration::from_secs(60);
 
-/// The path of the misbehaving extension, built with the tests.
+/// Returns the path of the misbehaving extension, which cargo builds along with the tests.
 pub(crate) fn probe() -> PathBuf {
     let mut path = std::env::current_exe().expect("the path of this test");
     path.pop();
@@ -126,7 +126,7 @@ impl Driven {
         self.wait_for(|frame| frame["type"] == kind && frame["id"] == id)
     }
 
-    /// Removes and returns the first matching frame.
+    /// Waits for a matching frame, then removes and returns it.
     pub(crate) fn wait_for(&mut self, matches: impl Fn(&Value) -> bool) -> Value {
         let start = Instant::now();
         loop {
@@ -200,7 +200,8 @@ pub(crate) struct Ended {
 }
 
 impl Ended {
-    /// Asserts that the extension exited in time, successfully, with only these unconsumed frames.
+    /// Asserts that the extension exited successfully within two seconds, with only these
+    /// unconsumed frames.
     pub(crate) fn assert_clean(&self, rest: &[Value]) {
         assert!(self.status.success(), "{}: {}", self.status, self.stderr);
         assert!(self.took < Duration::from_secs(2), "{:?}", self.took);

@@ -82,7 +82,7 @@ fn a_host_that_does_not_read_cannot_delay_shutdown() {
         .spawn()
         .expect("start the extension");
     let mut stdin = child.stdin.take().expect("stdin is piped");
-    // More than fits into a pipe.
+    // Nothing reads the replies, and together they do not fit into the stdout pipe.
     let args = json!({"text": "x".repeat(50_000)});
     for number in 0..10 {
         let call =
@@ -90,7 +90,7 @@ fn a_host_that_does_not_read_cannot_delay_shutdown() {
         std::io::Write::write_all(&mut stdin, format!("{call}\n").as_bytes())
             .expect("write to stdin");
     }
-    // The extension's last frame would have to wait behind all the others.
+    // The extension cannot write `shutdown_ack`, because the replies before it are still blocked.
     std::io::Write::write_all(&mut stdin, b"{\"type\":\"shutdown\"}\n").expect("write to stdin");
     drop(stdin);
     let start = Instant::now();

@@ -70,7 +70,7 @@ async fn weather_works_under_the_host() {
     });
     let stage = Stage::changed("weather", |folder| {
         install("weather", folder);
-        // The same program, with the server set in its environment.
+        // Run the same program, but with the URLs of the test server in its environment.
         change_manifest(folder, |manifest| {
             manifest["exec"] = "/usr/bin/env".into();
             manifest["args"] = json!([
@@ -94,7 +94,7 @@ async fn weather_works_under_the_host() {
     stage.end().await;
 }
 
-/// The manifest requests no more than the extension needs: without the permission, it fails.
+/// The manifest requests no more than the extension needs: without network access, the tool fails.
 #[tokio::test]
 async fn weather_fails_without_network_permission() {
     let stage = Stage::changed("weather", |folder| {

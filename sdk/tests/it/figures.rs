@@ -46,7 +46,7 @@ fn project(folder: &Path) {
     fs::write(folder.join("Cargo.toml"), manifest).expect("write the file");
     fs::create_dir(folder.join("src")).expect("create a directory");
     fs::write(folder.join("src/main.rs"), MAIN).expect("write the file");
-    // The dependency versions of this workspace.
+    // Use the dependency versions of this workspace.
     let lockfile = Path::new(sdk).join("../Cargo.lock");
     fs::copy(lockfile, folder.join("Cargo.lock")).expect("write the file");
 }
@@ -61,7 +61,7 @@ fn cargo(folder: &Path, args: &[&str]) {
     assert!(status.expect("run cargo").success(), "cargo {args:?}");
 }
 
-/// Measures the time from starting the extension until its last registration.
+/// Measures the time from starting the extension until it is ready.
 fn start(program: &Path) -> Duration {
     let start = Instant::now();
     let mut child = Command::new(program)

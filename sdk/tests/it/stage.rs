@@ -28,7 +28,7 @@ use zot_test_support::root;
 
 use crate::driver::HANG;
 
-/// Returns the program of a Rust example. The first call builds all of them.
+/// Returns the path of a Rust example's program. The first call builds all Rust examples.
 pub(crate) fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {
@@ -78,7 +78,7 @@ impl Hooks for Recorder {
     }
 }
 
-/// A host with one example, in its own folder.
+/// A host that runs one example from a temporary folder.
 pub(crate) struct Stage {
     pub(crate) host: Host,
     pub(crate) recorder: Arc<Recorder>,
@@ -217,7 +217,7 @@ impl Stage {
 fn host(recorder: &Arc<Recorder>) -> Host {
     let ack = HelloAck::new(1, "0.0.0", "demo", "demo", "/home/you/project");
     let mut config = HostConfig::new(ack);
-    // Long timeouts, for a busy machine.
+    // Use long timeouts, because the machine may be busy.
     config.limits = Limits {
         startup: HANG,
         auto_ready: HANG,

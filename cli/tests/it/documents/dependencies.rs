@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use super::{Page, root};
 
-/// The crates and their allowed dependencies, from the page's table.
+/// Returns the crates and their allowed dependencies, from the page's table.
 fn documented() -> BTreeMap<String, Vec<String>> {
     let page = Page::read("docs/architecture.md").text;
     let (_, table) = page
@@ -30,7 +30,7 @@ fn documented() -> BTreeMap<String, Vec<String>> {
     named.collect()
 }
 
-/// The crates and their actual workspace dependencies, without build and dev dependencies.
+/// Returns the crates and their actual workspace dependencies, without build and dev dependencies.
 fn actual() -> BTreeMap<String, Vec<String>> {
     let output = Command::new(env!("CARGO"))
         .args(["metadata", "--no-deps", "--format-version=1", "--offline"])

@@ -8,7 +8,7 @@ use std::{
 
 use super::{Page, root};
 
-/// The anchor that GitHub generates for a heading.
+/// Returns the anchor that GitHub generates for a heading.
 fn anchor(heading: &str) -> String {
     let kept = heading
         .chars()

@@ -4,7 +4,7 @@ use std::fs;
 
 use super::{Page, root};
 
-/// The folder of a crate's integration tests.
+/// Returns the folder of a crate's integration tests.
 fn tests_of(name: &str) -> &str {
     match name {
         "zot-cli" => "cli/tests/it",

@@ -101,8 +101,7 @@ fn every_shell_block_runs() {
         if commands.is_empty() || (asks_conform && conform.is_none()) {
             continue;
         }
-        // The agent waits three seconds for its extensions, which can be too short while other
-        // tests run.
+        // Retry: while other tests run, an extension can miss the three-second startup limit.
         let tries = (0..3).map(|_| run(&blocks, &commands, conform.as_deref()));
         let failed: Vec<String> = tries.map_while(Result::err).collect();
         assert!(failed.len() < 3, "{}", failed.join("\n\nnext attempt:\n"));
@@ -115,8 +114,8 @@ fn is_run(block: &Block) -> bool {
     block.language == "sh" && block.not_run.is_none()
 }
 
-/// `zot-conform` belongs to another package: `cargo test --workspace` builds it, `cargo test -p
-/// zot-cli` does not.
+/// Returns the path of `zot-conform`, or `None` if it is missing or outdated. It belongs to another
+/// package: `cargo test --workspace` builds it, but `cargo test -p zot-cli` does not.
 fn conform() -> Option<PathBuf> {
     let program = Path::new(env!("CARGO_BIN_EXE_zot")).with_file_name("zot-conform");
     let built = fs::metadata(&program).and_then(|it| it.modified()).ok();
@@ -132,7 +131,7 @@ fn conform() -> Option<PathBuf> {
     None
 }
 
-/// The latest modification time of a file below a folder.
+/// Returns the latest modification time of the files below a folder.
 fn newest(folder: &Path) -> SystemTime {
     let entries = fs::read_dir(folder).expect("failed to read directory");
     let times = entries.map(|entry| {

@@ -92,7 +92,7 @@ fn every_built_in_tool_is_documented() {
     assert_eq!(documented, specs.collect());
 }
 
-/// The error about an unknown field lists the known ones.
+/// Returns the known fields, which the error about an unknown one lists.
 fn expected_fields(error: &str) -> BTreeSet<String> {
     let (_, list) = error.split_once("expected one of ").expect(error);
     let (list, _) = list.split_once('\n').unwrap_or((list, ""));

@@ -165,7 +165,7 @@ fn purge_removes_the_data_and_its_owner_record() {
     let (_, url) = repository(&world, "first", "1");
     world.ext(&["install", &url, "--yes"]);
     run(&world, &[]);
-    // The remaining data still belongs to the removed extension.
+    // The remaining data still belongs to the removed extension, so another one does not get it.
     world.ext(&["remove", "notes"]);
     write(&world.path("a"), "a");
     run(&world, &["--ext", "../a"]);

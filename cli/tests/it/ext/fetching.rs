@@ -290,7 +290,7 @@ fn what_zotignore_names_is_not_copied_and_a_large_copy_names_its_largest_folder(
         "# not needed\nnode_modules/\n*.json\n",
     )
     .unwrap();
-    // A socket cannot be copied, but this one need not be.
+    // A socket cannot be copied, but `.zotignore` excludes this one.
     let _socket = std::os::unix::net::UnixListener::bind(source.join("node_modules/s")).unwrap();
     let ran = world.ext(&["install", "./guard", "--force"]);
     assert_eq!(ran.code, Some(0), "{ran:#?}");

@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 
 use crate::support::{World, package, terminal};
 
-/// A home with one extension of each kind.
+/// Creates a home with one extension of each kind.
 fn world_with_all_kinds() -> World {
     let world = World::new();
     let global = |name: &str| world.installed(name);
@@ -46,7 +46,7 @@ fn world_with_all_kinds() -> World {
 fn normalised(world: &World, text: &str) -> String {
     let root = fs::canonicalize(world.root()).unwrap();
     let text = text.replace(root.to_str().unwrap(), "[ROOT]");
-    // The permissions that are enforced depend on the kernel.
+    // Replace what is enforced, which depends on the kernel.
     let (start, rest) = text
         .split_once("TCP to 443 (")
         .expect("no network permission listed");

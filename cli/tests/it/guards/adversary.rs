@@ -4,7 +4,7 @@
 //!
 //! `ZOT_TRICKS=late,flood` limits the extension to some of its tricks. In the first release, `late`
 //! ran forbidden commands during shutdown, `flood` disconnected the guard, `call` ran commands
-//! without a grant, `heavy` took 214 MB, and any of them saw the secret in `tool_progress`.
+//! without a grant, `heavy` used 214 MB, and any of them saw the secret in `tool_progress`.
 
 use std::{
     fs,
@@ -246,7 +246,7 @@ fn is_granted(seed: u64) -> bool {
     seed % 2 == 1
 }
 
-/// The adversary's permissions: none or all.
+/// Returns the adversary's permissions: none or all.
 fn granted(seed: u64) -> Value {
     if is_granted(seed) {
         // Not `user_message`, which would let the extension rewrite this test's prompts.

@@ -111,7 +111,7 @@ fn blank_lines_crlf_a_bom_and_unknown_fields_are_accepted() {
     assert_eq!(zot.end().code, Some(0));
 }
 
-/// A `prompt` command of exactly this many bytes.
+/// Returns a `prompt` command of exactly this many bytes.
 fn prompt_line(bytes: usize) -> Vec<u8> {
     let around = r#"{"id":"p","type":"prompt","message":""}"#.len();
     let message = "x".repeat(bytes - around);

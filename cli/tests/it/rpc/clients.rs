@@ -19,7 +19,8 @@ use crate::support::{
 
 const LANGUAGES: [&str; 5] = ["shell", "python", "node", "go", "rust"];
 
-/// The command for a client, or `None` (and a skip message) if its language is not installed.
+/// Returns the command for a client. If its language is not installed, returns `None` and reports
+/// the test as skipped.
 fn client(world: &World, language: &str) -> Option<Command> {
     let needs = match language {
         "shell" => "jq",
@@ -54,7 +55,7 @@ fn client(world: &World, language: &str) -> Option<Command> {
     Some(command)
 }
 
-/// A client from the fixtures, for the logic of clients that are not ours.
+/// Returns a client from the fixtures, which works the way third-party clients do.
 fn fixture_client(world: &World, file: &str) -> Command {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("tests/fixtures/clients")
@@ -108,8 +109,8 @@ fn a_client_fails_when_its_command_fails() {
     }
 }
 
-/// A client waits for `error`, as the Go program's do, and needs no other event to notice a
-/// failure.
+/// A client that waits for `error`, like the clients of the Go program, needs no other event to
+/// notice a failure.
 #[test]
 fn a_client_reports_a_failed_model_call() {
     let failures = [

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::{driver::Rpc, extensions::install};
 use crate::support::{World, process::working_in, wait_until};
 
-/// The running daemons that were started in a folder.
+/// Returns the running daemons that were started in a folder.
 fn daemons(folder: &Path) -> Vec<String> {
     let mut lines = working_in(folder);
     lines.retain(|line| line.contains("sleep 1000"));

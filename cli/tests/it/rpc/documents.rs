@@ -13,7 +13,7 @@ fn page(name: &str) -> String {
     fs::read_to_string(path).expect("failed to read page")
 }
 
-/// The code blocks in this language on a page.
+/// Returns the code blocks in this language on a page.
 fn blocks<'p>(page: &'p str, language: &str) -> Vec<&'p str> {
     let start = format!("```{language}\n");
     let blocks = page.split(start.as_str()).skip(1);

@@ -123,8 +123,8 @@ impl Rpc {
         lines.join("\n")
     }
 
-    /// Returns the lines up to and including the first match. Lines skipped by `response` count
-    /// too.
+    /// Returns the lines up to and including the first match, starting with the lines that
+    /// `response` skipped.
     pub(crate) fn until(&mut self, matches: impl Fn(&Value) -> bool) -> Vec<Value> {
         if let Some(at) = self.unseen.iter().position(&matches) {
             return self.unseen.drain(..=at).collect();

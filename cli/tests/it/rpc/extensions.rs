@@ -226,8 +226,8 @@ fn after_a_reload_the_model_is_offered_the_new_tool() {
     assert!(has(&after, "strides") && !has(&after, "steps"), "{after:?}");
 }
 
-/// The answer to a client that asks during startup lists what is missing, and an event says when to
-/// ask again.
+/// The response to a client that asks during startup lists the extensions that are still starting,
+/// and an event tells the client when to ask again.
 #[test]
 fn extensions_that_are_starting_are_named_and_ext_changed_follows() {
     let world = World::new();
@@ -251,7 +251,7 @@ fn extensions_that_are_starting_are_named_and_ext_changed_follows() {
 
     fs::write(&gate, "").expect("failed to write");
     zot.until_event("ext_changed");
-    // The kit may have become ready first.
+    // The event may have been for the kit, so wait for the slow extension.
     wait_until("the slow extension is ready", || {
         states(&zot.data(&json!({"id": "e2", "type": "get_extensions"})))[1] == slow_is("ready")
     });
@@ -261,7 +261,7 @@ fn extensions_that_are_starting_are_named_and_ext_changed_follows() {
         json!({"name": "late", "description": "", "source": "extension", "extension": "slow"});
     let listed = commands["commands"].as_array().expect("should be an array");
     assert!(listed.contains(&late), "{commands}");
-    // Nothing changes any more, so there is no further event.
+    // Nothing has changed since, so there is no further event.
     let ended = zot.end();
     let after = ended.received.iter().skip_while(|it| it["id"] != "c2");
     assert!(

@@ -140,7 +140,7 @@ for line in sys.stdin:
     elif kind == "event_intercept":
         head = b'{"type":"event_intercept_response","id":"' + frame["id"].encode() + b'","modified_args":{"path":"x","x":'
         if "n" not in frame["tool_args"]:
-            # Not one of the test's calls.
+            # This call is not part of the attack, so leave its arguments unchanged.
             say(type="event_intercept_response", id=frame["id"])
         elif HOW == "costly_args":
             write(head + costly() + b"}}")

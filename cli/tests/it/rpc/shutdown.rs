@@ -135,7 +135,7 @@ fn closing_stdout_ends_zot_even_during_a_turn() {
             }
         }
         drop(stdout);
-        // stdin is still open, and nothing is written to it.
+        // stdin is still open and nothing is written to it, so zot must notice the closed pipe.
         wait_until("zot has ended", || {
             child.try_wait().expect("failed to wait").is_some()
         });

@@ -5,7 +5,7 @@ use serde_json::{Value, json};
 use super::{driver::Rpc, script, types};
 use crate::support::{World, wait_until};
 
-/// A turn that streams some text and then hangs until it is aborted.
+/// Returns a turn that streams some text and then hangs until it is aborted.
 fn endless() -> Value {
     json!([{"text": ["Well, "]}, {"delay_ms": 600_000}, {"text": "never"}])
 }

@@ -6,13 +6,13 @@ use std::{
     sync::OnceLock,
 };
 
-/// The workspace root.
+/// Returns the workspace root.
 pub(crate) fn workspace() -> &'static Path {
     let cli = Path::new(env!("CARGO_MANIFEST_DIR"));
     cli.parent().expect("crate has no parent directory")
 }
 
-/// The binary of a Rust example. The first call builds all of them.
+/// Returns the binary of a Rust example. The first call builds all of them.
 pub(crate) fn program(name: &str) -> PathBuf {
     static BUILT: OnceLock<PathBuf> = OnceLock::new();
     let folder = BUILT.get_or_init(|| {

@@ -14,14 +14,14 @@ pub(crate) struct GitDaemon {
 }
 
 impl GitDaemon {
-    /// Serves every repository below `root`.
+    /// Starts a daemon that serves every repository below `root`.
     pub(crate) fn start(world: &World, root: &Path) -> Self {
         let port = {
             let listener = TcpListener::bind("127.0.0.1:0").expect("failed to bind a port");
             listener.local_addr().expect("no local address").port()
         };
-        // Do not run `git daemon`, which would start the daemon as a child that `kill` does not
-        // reach.
+        // Run the daemon's binary directly: `git daemon` would start it as a child, which `kill`
+        // would not reach.
         let place = world.command("git").arg("--exec-path").output();
         let place =
             String::from_utf8(place.expect("failed to start git").stdout).expect("not valid UTF-8");

@@ -4,12 +4,12 @@ use std::fs;
 
 use super::{RunOutput, World, text};
 
-/// Current resident memory in bytes.
+/// Returns the current resident memory in bytes.
 pub(crate) fn resident(pid: u32) -> u64 {
     field(pid, "VmRSS:")
 }
 
-/// Peak resident memory in bytes.
+/// Returns the peak resident memory in bytes.
 pub(crate) fn most_resident(pid: u32) -> u64 {
     field(pid, "VmHWM:")
 }

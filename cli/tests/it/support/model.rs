@@ -62,7 +62,7 @@ impl Model {
         self.sent.load(Ordering::SeqCst)
     }
 
-    /// The flags that make zot use this model.
+    /// Returns the flags that make zot use this model.
     pub(crate) fn flags(&self) -> Vec<String> {
         let url = self.url();
         let flags = [
@@ -77,7 +77,7 @@ impl Model {
     }
 }
 
-/// The text of one chunk of a `Reply::Chunks`.
+/// Returns the text of one chunk of a `Reply::Chunks`.
 pub(crate) fn piece(number: usize, bytes: usize) -> String {
     format!("{number:<bytes$}")
 }

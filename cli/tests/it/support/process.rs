@@ -9,7 +9,7 @@ pub(crate) fn signal(child: &Child, signal: Signal) {
     kill_process(Pid::from_child(child), signal).expect("failed to send signal");
 }
 
-/// The live processes whose working directory is below `folder`, as `PID COMMAND LINE`.
+/// Returns the live processes whose working directory is below `folder`, as `PID COMMAND LINE`.
 pub(crate) fn working_in(folder: &Path) -> Vec<String> {
     let entries = fs::read_dir("/proc").expect("failed to read /proc");
     entries

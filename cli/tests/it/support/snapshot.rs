@@ -1,4 +1,4 @@
-//! Snapshots of a directory tree, to check that nothing else changed.
+//! Snapshots of a directory tree, to check what a command has changed.
 
 use std::{
     collections::BTreeMap,

@@ -180,7 +180,7 @@ fn corner(row: u16, column: u16) -> (f32, f32) {
     )
 }
 
-/// `None` means the terminal's default colour.
+/// Returns the colour as SVG writes it. `None` means the terminal's default colour.
 fn colour(colour: Color) -> Option<String> {
     match colour {
         Color::Default => None,

@@ -64,14 +64,14 @@ printf 'first line\n%s\n' "$line" > "$1"
 #[test]
 fn a_failing_editor_leaves_the_draft_unchanged() {
     let world = World::new();
-    // It also leaves the terminal in a different mode.
+    // The editor also leaves the terminal in a different mode.
     let script = "echo replaced > \"$1\"; echo an editor is here; read -r line; stty -echo; exit 3";
     let mut screen = start(&world, script, "EDITOR");
     screen.keys("a draft");
     screen.wait_for("› a draft");
     screen.keys(CTRL_G);
     screen.wait_for("an editor is here");
-    // Ctrl+c is meant for the editor.
+    // zot ignores the signal, because ctrl+c is meant for the editor.
     screen.signal(libc::SIGINT);
     screen.keys("\r");
     screen.wait_for("✗ the draft is unchanged");

@@ -8,7 +8,7 @@ use super::{
 };
 use crate::support::{World, demo_script};
 
-/// A test run whose last lines say what is wrong, one of them longer than the screen is wide.
+/// A simulated test run. Its last lines show what failed, and one of them is wider than the screen.
 const COMMAND: &str = "for n in $(seq 20); do echo test $n ok; done; \
     echo \"test 21 failed: expected a file called settings.toml in /etc/greeting, but found one that is empty: expected 1 entry, found 0\"; \
     echo 20 passed, 1 failed; exit 101";

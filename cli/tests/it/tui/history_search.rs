@@ -42,7 +42,7 @@ fn ctrl_r_searches_the_history_newest_first() {
         screen.wait_for("── History ──");
         screen.keys("fix");
         screen.wait_for("› fix the second bug");
-        // Again: the next match.
+        // Pressing ctrl+r again selects the next match.
         screen.keys(CTRL_R);
         screen.wait_for("› fix the first bug");
         screen.keys(ENTER);

@@ -27,7 +27,7 @@ fn paste(screen: &mut Screen, text: &str) {
     screen.keys(&format!("\x1b[200~{text}\x1b[201~"));
 }
 
-/// The content of each user message in the most recent session.
+/// Returns the content of each user message in the most recent session.
 fn sent(world: &World, screen: &mut Screen) -> Vec<Value> {
     let file = world.work().join("session.jsonl");
     let _ = fs::remove_file(&file);

@@ -25,7 +25,7 @@ fn save(world: &World, screen: &Screen, name: &str, title: &str) {
     fs::write(folder.join(format!("{name}.svg")), picture).expect("failed to write");
 }
 
-/// A small project with a spelling mistake to fix.
+/// Writes a small project with a spelling mistake, and a script in which the model fixes it.
 fn project(world: &World) -> String {
     fs::create_dir_all(world.work().join("src")).expect("failed to create directory");
     fs::write(

@@ -56,7 +56,7 @@ fn rewind_goes_back_to_before_a_message() {
         );
         assert!(!page.contains("three?"), "{page}");
 
-        // Back to the very beginning.
+        // Go back to the first message.
         screen.send("/rewind");
         screen.wait_for("── Go back to message ──");
         screen.keys("one");

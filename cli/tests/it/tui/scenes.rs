@@ -160,7 +160,7 @@ fn the_popup_and_help_show_all_commands_and_ext_labels_its_columns() {
     }
 }
 
-/// Screens of features whose behaviour has tests of its own.
+/// Takes snapshots only. Other tests cover the behaviour of these features.
 #[test]
 fn a_directory_a_draft_from_an_editor_and_an_export() {
     for (size, suffix) in [((80, 24), "80x24"), ((140, 40), "140x40")] {

@@ -194,17 +194,17 @@ impl Screen {
         self.seen.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The visible text.
+    /// Returns the visible text.
     pub(crate) fn text(&self) -> String {
         self.seen().parser.screen().contents()
     }
 
-    /// The visible screen as SVG.
+    /// Returns the visible screen as SVG.
     pub(crate) fn picture(&self, title: &str) -> String {
         svg::of(self.seen().parser.screen(), title)
     }
 
-    /// The visible rows, without trailing spaces.
+    /// Returns the visible rows, without trailing spaces.
     pub(crate) fn rows(&self) -> Vec<String> {
         let seen = self.seen();
         let (_, columns) = seen.parser.screen().size();
@@ -212,7 +212,7 @@ impl Screen {
         rows.map(|row| row.trim_end().to_owned()).collect()
     }
 
-    /// The scrollback and the visible text.
+    /// Returns the scrollback and the visible text.
     pub(crate) fn all(&self) -> String {
         let mut seen = self.seen();
         let screen = seen.parser.screen_mut();
@@ -230,12 +230,12 @@ impl Screen {
         lines.join("\n")
     }
 
-    /// All bytes written so far, including control sequences.
+    /// Returns all bytes written so far, including control sequences.
     pub(crate) fn bytes(&self) -> Vec<u8> {
         self.seen().bytes.clone()
     }
 
-    /// The number of bytes written so far.
+    /// Returns the number of bytes written so far.
     pub(crate) fn written(&self) -> usize {
         self.seen().bytes.len()
     }
@@ -329,7 +329,7 @@ impl Screen {
             .any(|screen| screen.contains(text))
     }
 
-    /// The control sequences seen that zot itself never sends.
+    /// Returns the control sequences received so far that zot itself never sends.
     pub(crate) fn unexpected_sequences(&self) -> Vec<String> {
         self.seen().parser.callbacks().0.clone()
     }

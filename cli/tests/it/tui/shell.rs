@@ -1,4 +1,4 @@
-//! `!` and a command: runs what the user has typed, and nothing else.
+//! `!` runs a shell command, but only one that the user has typed or edited.
 
 use std::fs;
 
@@ -37,7 +37,7 @@ fn a_command_runs_and_its_output_becomes_part_of_the_next_message() {
         let shown = screen.text();
         assert!(!shown.contains("sent with your next message"), "{shown}");
         assert_eq!(shown.matches("buy tea").count(), 1, "shown once\n{shown}");
-        // The model has received it, once.
+        // The model has received the output exactly once.
         screen.send("/session export out.md");
         screen.wait_for("✓ exported to");
         screen.send("and again");
@@ -47,7 +47,7 @@ fn a_command_runs_and_its_output_becomes_part_of_the_next_message() {
         let message = "what is next?\n\nI ran this command:\n\n```sh\ncat notes.txt\n```\n\nIts output:\n\n```\nbuy tea\nwrite tests\n```\n";
         assert!(page.contains(message), "{page}");
 
-        // A resumed session shows it as before.
+        // A resumed session still shows the output.
         let mut screen = Screen::start(&world, size, &["--provider", "demo", "--continue"]);
         screen.wait_for("+ output of `cat notes.txt`");
         screen.wait_idle();
@@ -268,7 +268,7 @@ fn long_output_is_folded_and_control_sequences_are_removed() {
     screen.assert_never("\x1b[2J");
 }
 
-/// The user works in the shell while the model works.
+/// The user can run a shell command while the model is working.
 #[test]
 fn a_command_runs_during_a_turn() {
     let world = World::new();

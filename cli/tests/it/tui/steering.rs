@@ -10,7 +10,8 @@ use super::{
 };
 use crate::support::{World, demo_script, process, wait_until};
 
-/// A model that runs a command until the file `go` exists, and answers twice.
+/// Writes a script in which the model runs a command until the file `go` exists, then answers
+/// twice.
 fn waiting(world: &World) -> String {
     demo_script(
         world,

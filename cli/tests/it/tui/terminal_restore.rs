@@ -8,7 +8,7 @@ use super::{
 };
 use crate::support::{World, wait_until};
 
-/// The child processes of a process.
+/// Returns the child processes of a process.
 pub(crate) fn children_of(pid: i32) -> Vec<i32> {
     let tasks = fs::read_dir(format!("/proc/{pid}/task")).expect("process has exited");
     tasks

@@ -114,7 +114,7 @@ fn jail_and_unjail_confine_and_release_the_tools() {
     screen.leave();
 }
 
-/// A reason is the only thing that tells the user what to do, so it must not be cut.
+/// Only the reason tells the user what to do, so it must not be truncated.
 #[test]
 fn a_long_reason_is_wrapped() {
     let world = World::new();
@@ -149,7 +149,8 @@ for line in sys.stdin:
     screen.send("/call bash {\"command\": \"true\"}");
     screen.wait_for("✗ bash blocked");
     screen.wait_for("! [strict] note word0");
-    // The result, the note, and the demo model, which repeats the result.
+    // The reason appears in the result, in the note, and in the answer of the demo model, which
+    // repeats the result.
     screen.wait_until("all texts are complete", |text| {
         text.matches("word29").count() == 3
     });

@@ -11,7 +11,7 @@ fn readme() -> String {
     fs::read_to_string(root.join("README.md")).expect("failed to read page")
 }
 
-/// The commands of the tour, except those that run other programs.
+/// Returns the commands of the tour, except those that run other programs.
 fn commands(readme: &str) -> String {
     let (_, tour) = readme
         .split_once("**Your own extension.**")
@@ -26,7 +26,7 @@ fn commands(readme: &str) -> String {
     lines.flat_map(|line| [line, "\n"]).collect()
 }
 
-/// The rows of the table: the input and the expected texts.
+/// Returns the rows of the table: the input and the expected texts.
 fn steps(readme: &str) -> Vec<(String, Vec<String>)> {
     let (_, table) = readme
         .split_once("| type | see |\n|---|---|\n")

@@ -84,7 +84,7 @@ fn keys_typed_ahead_do_not_grant_consent() {
     let world = World::new();
     with_project(&world);
     let mut screen = Screen::demo(&world, &[]);
-    // These keys are typed before the question appears.
+    // These keys are typed before the question appears, so they must not answer it.
     screen.keys("y");
     screen.keys("\r");
     screen.wait_for("── Start the extension puppet? ──");

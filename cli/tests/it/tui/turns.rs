@@ -162,7 +162,7 @@ fn enter_sends_a_prompt_that_ends_with_a_directory() {
         screen.wait_for("I am the demo model");
         screen.leave();
     }
-    // A selected file is completed first.
+    // If a file is selected, Enter completes its path first.
     let mut screen = Screen::demo(&world, &[]);
     screen.wait_idle();
     screen.keys("look at @docs/");

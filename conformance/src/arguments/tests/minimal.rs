@@ -9,7 +9,7 @@ fn with(a: &Value) -> Value {
     json!({"type": "object", "properties": {"a": a}, "required": ["a"]})
 }
 
-/// Asserts the value generated for `a` by each schema.
+/// Asserts that each schema of `a` generates the expected value.
 fn assert_smallest(table: impl IntoIterator<Item = (Value, Value)>) {
     for (a, expected) in table {
         let made = arguments(with(&a)).minimal();

@@ -275,7 +275,7 @@ fn wrong(value: &Value, expected: &str, at: &Path) -> PatternError {
     PatternError::new(at, format!("{} is not {expected}", shown(value)))
 }
 
-/// The regex crate formats its errors on several lines; the last line contains the reason.
+/// Formats a regex error on one line. Its text has several lines, and the last one is the reason.
 fn one_line(error: &regex::Error) -> String {
     let text = error.to_string();
     let last = text.lines().last().unwrap_or_default();

@@ -9,8 +9,8 @@ use crate::{
 };
 
 impl PatternNode {
-    /// Returns the simplest matching value and binds its captures, or `None` if the pattern matches
-    /// every value, including a missing one.
+    /// Returns the simplest matching value and binds its captures; `None` if the value can be left
+    /// out or no match was found.
     pub(super) fn sample(&self, bindings: &mut Bindings) -> Option<Value> {
         match self {
             Self::Any | Self::Absent => None,

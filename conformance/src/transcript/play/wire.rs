@@ -160,7 +160,8 @@ fn value_of(exit: Exit) -> Value {
     match exit {
         Exit::Code(code) => json!({"code": code}),
         Exit::Signal(number) => {
-            // Signal numbers differ between systems, and `Exit` only exposes names in its text.
+            // Use the name, because signal numbers differ between systems. `Exit` exposes the name
+            // only in its text.
             let words = exit.to_string();
             let name = words.strip_prefix("killed by SIG");
             json!({"signal": name.map_or_else(|| number.to_string(), str::to_owned)})

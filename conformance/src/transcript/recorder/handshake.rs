@@ -20,9 +20,9 @@ pub(super) fn collapsed(recorded: &[Recorded]) -> Vec<Verb> {
 /// Returns the indices of the frames that `use` replaces; none if it is not equivalent.
 ///
 /// These are all frames up to `ready`, and the `hello_ack`, which the Go host sends after `ready`
-/// if the extension does not wait for it. Without a `ready`, they are all frames up to the first
-/// one of another kind. If a frame of another kind comes before `ready`, `use` is not equivalent,
-/// because it would lose that frame.
+/// if the extension does not wait for it. Without a `ready`, they are all frames before the first
+/// one that is not part of a handshake. If such a frame comes before `ready`, `use` is not
+/// equivalent, because it would lose that frame.
 fn handshake(recorded: &[Recorded]) -> Vec<usize> {
     let is =
         |index: usize, who, kind: &str| recorded[index].who == who && recorded[index].kind == kind;

@@ -26,7 +26,7 @@ impl Space {
     }
 }
 
-/// The names so far.
+/// The names given to ids so far.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Ids {
     names: BTreeMap<(Space, String), String>,

@@ -49,7 +49,7 @@ fn the_page_contains_the_whole_report() {
     assert_eq!(in_page, document);
 }
 
-/// Opens a report's page in a browser and returns what it observed.
+/// Opens a report's page in a browser and returns what `check.py` observed.
 fn opened(report: &Report) -> Option<Value> {
     let browser = ["chromium", "chromium-browser", "google-chrome"]
         .into_iter()

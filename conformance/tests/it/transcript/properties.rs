@@ -91,7 +91,7 @@ fn object_of(inner: impl Strategy<Value = Value>) -> impl Strategy<Value = Map<S
     prop::collection::vec((key(), inner), 0..4).prop_map(|fields| fields.into_iter().collect())
 }
 
-/// Generates frames that belong together; `n` keeps their ids apart.
+/// Generates the second argument of [`exchange_frames`]: the kind of exchange and its contents.
 fn exchange() -> impl Strategy<Value = (u8, Value, Value, String)> {
     (0..6_u8, value(), value(), text())
 }

@@ -13,9 +13,9 @@ use rustix::thread::{
 use super::{BuildError, Confined, Confinement, landlock, seccomp};
 use crate::Spec;
 
-/// The capabilities that a process running as root keeps: to own and access files, signal
-/// processes, change its user, and listen on a low port. The others would bypass the rules
-/// (`/proc/kcore`, raw devices, modules).
+/// The capabilities that a process running as root keeps: to access files and change their owner,
+/// signal processes, change its user, and listen on a low port. With the others, it could bypass
+/// the rules (`/proc/kcore`, raw devices, modules).
 const KEPT: CapabilitySet = CapabilitySet::CHOWN
     .union(CapabilitySet::DAC_OVERRIDE)
     .union(CapabilitySet::FOWNER)
@@ -54,7 +54,7 @@ impl Jail {
     }
 
     /// Applies the rules to the calling process, permanently. Runs between fork and exec, so it
-    /// only makes system calls with data that was prepared before.
+    /// only makes system calls, with data prepared in advance.
     pub(crate) fn enter(&self) -> rustix::io::Result<()> {
         close_on_exec()?;
         if self.landlock.is_none() && self.filter.is_none() {
@@ -91,8 +91,8 @@ impl Jail {
 }
 
 /// Drops all capabilities except [`KEPT`]. A program executed by root gets everything in the
-/// bounding and inheritable sets, so the first is reduced and the second is emptied. An error means
-/// that this process is not root, or is root without capabilities.
+/// bounding and inheritable sets, so the first is reduced and the second is emptied. Errors are
+/// ignored: they mean that this process has no capabilities to drop.
 fn drop_capabilities() {
     let _ = clear_ambient_capability_set();
     if let Ok(mut sets) = capabilities(None) {
@@ -108,8 +108,8 @@ fn drop_capabilities() {
     }
 }
 
-/// Makes all descriptors close on exec. A terminal or a socket that a library in the host left open
-/// would be a way out of the jail.
+/// Makes all descriptors except the standard streams close on exec. A terminal or a socket that a
+/// library in the host left open would be a way out of the jail.
 fn close_on_exec() -> rustix::io::Result<()> {
     const FIRST: libc::c_uint = 3;
     // SAFETY: the call takes three integers. It only sets a flag that takes effect on exec.

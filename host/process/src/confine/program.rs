@@ -9,9 +9,9 @@ use super::{Confinement, Granted, Undeclared, system};
 use crate::Spec;
 use crate::shebang::Shebang;
 
-/// The parts of an installation that contain programs and libraries. `share`, `etc` and the rest
-/// are excluded: `~/.local` and `~/.cargo` are installations too, and keep data and credentials
-/// there.
+/// The parts of an installation that contain programs and libraries. Other directories, such as
+/// `share` and `etc`, are excluded: `~/.local` and `~/.cargo` are installations too, and keep data
+/// and credentials there.
 const PARTS: [&str; 7] = [
     "bin",
     "lib",

@@ -77,8 +77,8 @@ const DENIED: [c_long; 31] = [
     libc::SYS_fanotify_mark,
 ];
 
-/// Watches a path for changes, which Landlock does not restrict. `inotify_init` is allowed: some
-/// runtimes call it at startup and never use it.
+/// The system call that watches a path for changes. It is denied because Landlock does not restrict
+/// it. `inotify_init` is allowed: some runtimes call it at startup even if they watch nothing.
 const WATCH: c_long = libc::SYS_inotify_add_watch;
 
 /// System calls that change extended attributes (including ACLs) or file flags. Landlock has no
@@ -230,7 +230,7 @@ fn mark(resource: u32) -> Vec<sock_filter> {
     ]
 }
 
-/// Denies any parent-death signal except SIGKILL, so that the process cannot survive a host that is
+/// Denies any parent-death signal except SIGKILL, so that the process cannot outlive a host that is
 /// killed.
 fn death_signal() -> Vec<sock_filter> {
     vec![

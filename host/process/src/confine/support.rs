@@ -211,7 +211,8 @@ mod tests {
         assert!(!old.enforces(&ports).tcp);
         assert!(old.enforces(&Net::All).tcp);
         assert!(!FULL.at_most_landlock(2).enforces(&Net::All).files);
-        // Without seccomp, only TCP is enforced.
+        // Without seccomp, TCP can be denied altogether but not by port. Other sockets cannot be
+        // denied.
         let bare = FULL.without_seccomp();
         assert!(bare.enforces(&Net::None).tcp && !bare.enforces(&Net::None).other_sockets);
         assert!(!bare.enforces(&ports).tcp);

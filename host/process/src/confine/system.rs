@@ -77,8 +77,8 @@ const RUNTIMES: [&str; 4] = ["python", "perl", "java-", "terminfo"];
 
 /// Kernel information that runtimes read: the number of processors, memory limits, their own memory
 /// maps. All of `/proc` is granted, because a rule for `/proc/self` would refer to the process that
-/// creates the rule. The secrets in there (`environ`, `fd`, `mem`, …) require permission to trace
-/// the process, which a confined process has only within its own tree.
+/// creates the rule. Reading the secrets of a process there (`environ`, `fd`, `mem`, …) requires
+/// permission to trace it, which a confined process has only within its own tree.
 const KERNEL: [&str; 4] = [
     "/proc",
     "/sys/devices/system",
@@ -129,7 +129,7 @@ fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
                 .filter(|name| RUNTIMES.iter().any(|runtime| name.starts_with(runtime)))
                 .map(|name| etc.join(name)),
         ),
-        // The result is cached, so it must be complete.
+        // Out of descriptors: fail, because an incomplete result would be cached.
         Err(error)
             if matches!(
                 Errno::from_io_error(&error),
@@ -151,7 +151,8 @@ fn find() -> io::Result<Vec<(PathBuf, Grant)>> {
         .chain(settings.into_iter().map(of(Grant::Setting)))
         .chain(devices.map(of(Grant::Device)))
     {
-        // On most systems, `/bin` and `/etc/localtime` are links into `/usr`.
+        // Resolve links to find duplicates: on most systems, `/bin` and `/etc/localtime` are links
+        // into `/usr`.
         let Ok(real) = path.canonicalize() else {
             continue;
         };

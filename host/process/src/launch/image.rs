@@ -20,8 +20,8 @@ use crate::error::Unconfined;
 use crate::limit;
 use crate::marker::TreeId;
 
-/// The shell for a file without an interpreter line that the kernel cannot execute (ENOEXEC), as
-/// with `execvp`.
+/// The shell that runs a file without an interpreter line, which the kernel cannot execute
+/// (ENOEXEC). `execvp` does the same.
 const SHELL: &CStr = c"/bin/sh";
 
 /// What executes a program. The discriminant is the index of the first argument to use.
@@ -84,8 +84,8 @@ impl<'a> Image<'a> {
     /// Replaces the calling process with the program. On failure, returns the system's error
     /// number, with the flag of [`Unconfined`] if confining failed.
     ///
-    /// The calling process has all signals blocked. This only makes system calls on what was
-    /// prepared before: it takes no lock, allocates nothing and cannot panic.
+    /// The calling process must have blocked all signals. This function only makes system calls,
+    /// with data prepared in advance: it takes no lock, allocates nothing and cannot panic.
     pub(super) fn execute(&self, by: Executor) -> Result<Infallible, i32> {
         signals::reset();
         self.prepare().map_err(Errno::raw_os_error)?;
@@ -101,7 +101,7 @@ impl<'a> Image<'a> {
     fn prepare(&self) -> rustix::io::Result<()> {
         setpgid(None, None)?;
         set_parent_process_death_signal(Some(Signal::KILL))?;
-        // If the parent died before the call above, the signal will never arrive.
+        // Fail if the parent died before the call above, because the signal would never arrive.
         if getppid() != Some(self.parent) {
             return Err(Errno::SRCH);
         }
@@ -157,8 +157,8 @@ fn text(text: OsString) -> io::Result<CString> {
     Ok(CString::new(text.into_vec())?)
 }
 
-/// Creates a pipe whose ends are close-on-exec and are not descriptors 0, 1 or 2, which are free if
-/// this program has closed them.
+/// Creates a pipe whose ends are close-on-exec and are not descriptors 0, 1 or 2. The system could
+/// assign these if this program has closed them.
 fn pipe() -> rustix::io::Result<(OwnedFd, OwnedFd)> {
     let (read, write) = pipe_with(PipeFlags::CLOEXEC)?;
     Ok((above_standard(read)?, above_standard(write)?))

@@ -37,7 +37,7 @@ pub(super) fn unblock() {
     }
 }
 
-/// Blocks signals for this thread until it is dropped.
+/// A guard that blocks all signals for this thread until it is dropped.
 pub(super) struct Blocked {
     before: libc::sigset_t,
 }

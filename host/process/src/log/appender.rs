@@ -183,7 +183,7 @@ impl Appender {
 
 fn open(path: &Path) -> io::Result<File> {
     let open = || {
-        // Opening a FIFO would block until another process reads it.
+        // NONBLOCK, because opening a FIFO would otherwise block until another process reads it.
         let flags = OFlags::NOFOLLOW | OFlags::NONBLOCK | OFlags::NOCTTY;
         OpenOptions::new()
             .append(true)

@@ -46,7 +46,7 @@ fn rerun_spec(test: &str) -> Spec {
         .env("ZOT_PROCESS_TEST_ALONE", test)
 }
 
-/// Returns a process's standard output followed by its standard error.
+/// Runs a process and returns its standard output followed by its standard error.
 async fn output(spec: Spec) -> String {
     output_for(spec, "").await
 }

@@ -144,7 +144,7 @@ fn helper_writer() {
     let env = |name| std::env::var(name).unwrap();
     let (writer, path) = (env("WRITER"), PathBuf::from(env("LOG")));
     let log = LogFile::new(&path, &limits(env("CAP").parse().unwrap()));
-    // Both start together, so that one does not finish before the other starts.
+    // Wait for the other writer, so that one does not finish before the other starts.
     let ready = |name: &str| path.with_extension(name);
     fs::write(ready(&writer), "").unwrap();
     let start = Instant::now();
@@ -316,7 +316,7 @@ async fn a_line_of_a_hundred_megabytes_uses_little_memory() {
     assert_eq!(lines[2], "after");
 }
 
-/// Writes more than a pipe holds, so the process would block if the log did not read it.
+/// Writes more than a pipe holds, so the process would block if nothing read its output.
 const CHATTER: &str = "head -c 300000 /dev/zero | tr '\\0' '\\n' >&2; echo end >&2";
 
 #[tokio::test]

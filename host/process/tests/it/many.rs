@@ -154,7 +154,7 @@ async fn more_processes_than_descriptors_are_all_stopped() {
     line(&mut lines(&mut process)).await;
     let all = process.descendants().await;
     assert_eq!(all.len(), 150);
-    // From here on, at most half of this many pidfds can be open at a time.
+    // From here on, at most 50 pidfds can be open at a time: half of this limit.
     let mut limit = getrlimit(Resource::Nofile);
     limit.current = Some(100);
     setrlimit(Resource::Nofile, limit).unwrap();

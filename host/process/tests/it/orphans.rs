@@ -20,8 +20,8 @@ fn bash(script: &str) -> Spec {
     Spec::new("/bin/bash").arg("-c").arg(script)
 }
 
-/// A child that the program started by other means. It is killed when the test ends, even if the
-/// test fails.
+/// A child that this program started without the spawner. It is killed when the test ends, even if
+/// the test fails.
 struct Own(std::process::Child);
 
 impl Own {
@@ -89,7 +89,8 @@ async fn stopping_a_tree_spares_the_daemons_of_another() {
     }
     let spawner = spawner();
     let _subreaper = Subreaper::enable(&spawner, Orphans::All).unwrap();
-    // Older than the daemon, like a shell command that runs while an extension starts a daemon.
+    // This process is older than the daemon, like a shell command that is running when an extension
+    // starts a daemon.
     let other = spawner.spawn(sh("read line")).await.unwrap();
     let mut living = spawner
         .spawn(sh(&format!("({DAEMON}); read line")))

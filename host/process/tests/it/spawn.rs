@@ -154,7 +154,8 @@ async fn spawn_waits_for_a_program_that_is_being_written() {
     drop(writing);
 }
 
-/// Whichever step runs out of descriptors, the error says so and no process is left running.
+/// No matter which step runs out of descriptors, the error reports it and no process is left
+/// running.
 #[tokio::test]
 async fn running_out_of_descriptors_is_an_error() {
     if !runs_alone("spawn::running_out_of_descriptors_is_an_error") {

@@ -49,7 +49,7 @@ fn a_missing_directory_is_fine_and_an_unreadable_one_is_an_error() {
     let discovery = discover(&fixture.search());
     assert!(discovery.refused.is_empty(), "{discovery:?}");
 
-    // Uses a file instead of permissions, because root ignores permissions.
+    // Put a file in place of the directory, because root could read it whatever its permissions.
     fs::create_dir_all(fixture.path("home")).unwrap();
     fs::write(fixture.path("home/extensions"), "").unwrap();
     named(&fixture.project("p"), "p");
@@ -79,7 +79,7 @@ fn a_dangling_extensions_symlink_is_an_error() {
 
 #[test]
 fn a_relative_working_directory_gives_absolute_paths() {
-    // The search finds only the explicit extension.
+    // The working directory does not exist, so only the extension with an absolute path is found.
     let fixture = DiscoveryFixture::new();
     named(&fixture.path("x"), "x");
     let discovery = discover(&Search {

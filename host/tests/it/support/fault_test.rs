@@ -20,7 +20,7 @@ impl FaultTest {
         Self::with_host(|| HostFixture::with(limits))
     }
 
-    /// Uses a host with another configuration.
+    /// Like [`new`](Self::new), but with a host that the caller configures.
     pub(crate) fn with_host(fixture: impl FnOnce() -> HostFixture) -> Self {
         let descriptors = descriptors();
         Self {
@@ -69,14 +69,14 @@ impl FaultTest {
         assert_eq!(self.fixture.notes.all(), [""; 0]);
     }
 
-    /// Checks that the other extension answers and that the shutdown leaves no process, zombie or
-    /// descriptor behind.
+    /// Checks that the well-behaved extension answers, and that the shutdown leaves no process,
+    /// zombie or descriptor behind.
     pub(crate) async fn finish(self) {
         self.check_other_extension().await;
         self.shut_down().await;
     }
 
-    /// Shuts down and checks that nothing is left, for tests in which the other extension is gone.
+    /// Shuts down and checks that nothing is left, for tests without the well-behaved extension.
     pub(crate) async fn shut_down(self) {
         within("shutdown", self.fixture.host.shutdown()).await;
         assert_eq!(children(), [""; 0], "child processes left");

@@ -1,4 +1,4 @@
-//! Runs single tests in a process of their own, which is another copy of this test binary.
+//! Runs individual tests in their own process, which is another copy of this test binary.
 
 use std::process::{Command, Stdio};
 
@@ -51,7 +51,7 @@ pub(crate) fn passed_in_own_process(test: &str) -> bool {
     true
 }
 
-/// Reports whether this process was started to run `part`, rather than as a run of all tests.
+/// Reports whether this process was started to run only the test `part`.
 pub(crate) fn is_helper_process(part: &str) -> bool {
     std::env::var(ALONE).as_deref() == Ok(part)
 }

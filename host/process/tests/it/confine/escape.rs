@@ -39,7 +39,7 @@ async fn signals_to_processes_outside_the_tree_are_denied() {
     }
 }
 
-/// The limit that marks its tree, and the parent-death signal, tie a process to the host.
+/// A process is tied to the host by the limit that marks its tree, and by the parent-death signal.
 #[tokio::test]
 async fn the_tree_mark_and_the_death_signal_cannot_be_changed() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
@@ -80,7 +80,7 @@ async fn memory_environment_and_descriptors_of_other_processes_are_denied() {
     for file in ["environ", "mem", "maps"] {
         let path = format!("/proc/{}/{file}", std::process::id());
         let free = attempt("self", &["read", &path], None).await;
-        // The first page is not mapped and cannot be read.
+        // Reading `mem` fails with EIO, because the first page is not mapped.
         assert!(free == "ok" || free == "EIO", "{path}: {free}");
         denied(&["read", &path], &narrow).await;
     }

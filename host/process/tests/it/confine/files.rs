@@ -9,7 +9,8 @@ use zot_test_support::skip::unsupported;
 use super::{attempt, denied, is_root, narrow, python, works};
 use crate::support::{script, sh, spawner};
 
-/// A home directory with a secret, and a directory beside it that a confinement may grant.
+/// A temporary home with a private directory, which contains a secret, and the directory `own`,
+/// which a confinement may grant.
 struct Home {
     dir: TempDir,
 }
@@ -324,7 +325,7 @@ async fn older_landlock_versions_enforce_what_they_support() {
     }
 }
 
-/// Runs as root: the file is owned by another user and has the setuid bit.
+/// Only root can create the test program: it is owned by another user and has the setuid bit.
 #[tokio::test]
 async fn a_setuid_program_does_not_change_the_user() {
     let (Some(narrow), Some(id), true) = (narrow(), super::find("id"), is_root()) else {

@@ -91,8 +91,8 @@ async fn ipv6_connects_only_to_granted_ports() {
     denied(&["tcp6", &port(&two).to_string()], &confinement).await;
 }
 
-/// A list of ports is for outgoing connections. A socket that listens without being bound gets a
-/// port from the kernel.
+/// A list of ports is for outgoing connections. Denying `bind` is not enough, because a socket that
+/// listens without being bound gets a port from the kernel.
 #[tokio::test]
 async fn a_list_of_ports_does_not_allow_listening() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
@@ -112,7 +112,7 @@ async fn a_list_of_ports_does_not_allow_listening() {
     }
 }
 
-/// This includes DNS.
+/// Denying UDP also denies DNS.
 #[tokio::test]
 async fn udp_is_denied() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
@@ -134,7 +134,7 @@ async fn unix_sockets_are_denied_except_pairs() {
     let (stream, datagram) = (path("stream"), path("datagram"));
     let _stream = UnixListener::bind(&stream).unwrap();
     let _datagram = UnixDatagram::bind(&datagram).unwrap();
-    // Write access to a directory does not include its sockets.
+    // Write access to a directory does not allow connecting to the sockets in it.
     let narrow = narrow.write(dir.path());
     let ports = narrow.clone().net(Net::Ports(vec![9]));
     let all = narrow.clone().net(Net::All);
@@ -156,7 +156,7 @@ async fn unix_sockets_are_denied_except_pairs() {
     }
 }
 
-/// Families, types and protocols by number: raw IP, netlink, raw Ethernet, vsock.
+/// Tries raw IP, netlink, raw Ethernet and vsock, each given by family, type and protocol number.
 #[tokio::test]
 async fn other_socket_families_are_denied() {
     let (Some(narrow), Some(_)) = (narrow(), python()) else {
@@ -215,7 +215,7 @@ async fn common_programs_cannot_connect() {
     let mut worked = 0;
     for (name, args) in programs {
         let Some(program) = find(name) else { continue };
-        // `nc` sends its input. The others do not read any.
+        // `nc` sends its input. The other programs ignore theirs.
         let spec = sh("program=$1; shift; echo x | \"$program\" \"$@\"");
         let spec = spec.arg("name").arg(program).args(args.iter().copied());
         let ports = Net::Ports(vec![port.parse().unwrap()]);

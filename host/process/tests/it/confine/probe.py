@@ -207,7 +207,7 @@ def sigqueue(pid):
 
 
 def trace(pid):
-    # PTRACE_SEIZE, which does not stop it
+    # PTRACE_SEIZE, which does not stop the process
     check(libc.ptrace(0x4206, int(pid), None, None))
 
 

@@ -91,7 +91,8 @@ async fn a_python_virtual_environment_works() {
     let (dir, elsewhere) = (tempdir().unwrap(), tempdir().unwrap());
     let secret = elsewhere.path().join("secret");
     std::fs::write(&secret, "").unwrap();
-    // A separate directory, which need not be granted.
+    // The environment is outside the working directory, so it must be granted separately: by its
+    // entry in `PATH`, or explicitly.
     let env = elsewhere.path().join("venv");
     let made = std::process::Command::new(python)
         .args(["-m", "venv", "--without-pip"])
@@ -108,7 +109,7 @@ async fn a_python_virtual_environment_works() {
     )
     .unwrap();
     let spec = Spec::new(env.join("bin/python")).arg(main);
-    // As in an activated environment.
+    // Put the environment first in `PATH`, as activating it does.
     let path = std::env::var_os("PATH").unwrap_or_default();
     let path = [env.join("bin")]
         .into_iter()
@@ -182,7 +183,7 @@ async fn a_program_whose_loader_is_not_granted_is_an_error() {
         unsupported("/bin/sh has another loader");
         return;
     };
-    // Must be as long as the name it replaces.
+    // The link replaces the loader's name in the program, so it must be equally long.
     let link = format!("/tmp/{:0>22}", std::process::id());
     let copy = dir.path().join("loader");
     std::fs::copy("/lib64/ld-linux-x86-64.so.2", &copy).unwrap();

@@ -34,7 +34,7 @@ impl Folders {
         }
     }
 
-    /// Writes a script of the extension that reads the secret.
+    /// Writes a script that reads the secret, in the extension's directory.
     fn main(&self, interpreter: impl AsRef<Path>) -> PathBuf {
         let (main, keys) = (self.own.join("main"), self.victim.join("keys.ini"));
         let interpreter = interpreter.as_ref().display();
