@@ -188,9 +188,13 @@ impl Runtime {
 
     /// Sends a prompt to the agent. The agent waits while the event stream is full.
     pub fn prompt(&self, prompt: Prompt) -> Result<EventStream, Unavailable> {
-        self.begin(move |agent, events, cancel| async move {
+        let occupied = self.occupy()?;
+        // From now on, even if the prompt still has to wait for the extensions.
+        self.0.agent.accept_steering();
+        let work = move |agent: Arc<Agent>, events, cancel| async move {
             agent.prompt(prompt, &events, &cancel).await;
-        })
+        };
+        Ok(self.begin(occupied, work))
     }
 
     /// Delivers a message to the running prompt, before its next model call. If no further call
@@ -202,16 +206,17 @@ impl Runtime {
 
     /// Replaces the transcript with a summary.
     pub fn compact(&self) -> Result<EventStream, Unavailable> {
-        self.begin(|agent, events, cancel| async move {
+        let work = |agent: Arc<Agent>, events, cancel| async move {
             agent.compact(&events, &cancel).await;
-        })
+        };
+        Ok(self.begin(self.occupy()?, work))
     }
 
     fn begin<F: Future<Output = ()> + Send + 'static>(
         &self,
+        (active, cancel): (Active, CancellationToken),
         work: impl FnOnce(Arc<Agent>, Events, CancellationToken) -> F + Send + 'static,
-    ) -> Result<EventStream, Unavailable> {
-        let (active, cancel) = self.occupy()?;
+    ) -> EventStream {
         let (events, stream) = Events::channel(cancel.clone());
         let inner = Arc::clone(&self.0);
         tokio::spawn(async move {
@@ -235,7 +240,7 @@ impl Runtime {
             // idle.
             drop(active);
         });
-        Ok(stream)
+        stream
     }
 
     /// Marks the agent as busy until the guard is dropped.

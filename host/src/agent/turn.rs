@@ -78,7 +78,6 @@ enum Next {
 impl Agent {
     /// Runs a prompt to its end. The last event is `done`, exactly once.
     pub(crate) async fn prompt(&self, prompt: Prompt, events: &Events, cancel: &CancellationToken) {
-        self.steering.open();
         let output_schema = prompt.output_schema.clone();
         self.state.lock().await.output_schema = output_schema;
         self.make_room(events, cancel).await;
@@ -94,6 +93,11 @@ impl Agent {
         self.steering.close();
         events.send(rpc::Done::default()).await;
         self.sync().await;
+    }
+
+    /// Accepts messages for the prompt that is about to run.
+    pub(crate) fn accept_steering(&self) {
+        self.steering.open();
     }
 
     /// Adds a message to the running prompt.

@@ -11,7 +11,7 @@ use zot_protocol::{Content, is_unsafe_in_terminal, validate};
 use super::{
     super::{
         contents::Contents,
-        line::{ExtensionCall, Head, Line},
+        line::{ExtensionCall, Head, Line, Mark},
     },
     title,
 };
@@ -58,6 +58,16 @@ pub(super) fn page(head: &Head, contents: &Contents) -> String {
                 Escaped(model)
             )),
             Line::ExtensionCall(call) => page.extension_call(call),
+            Line::Mark(Mark::TurnEnd { stop, error }) => {
+                let why = error
+                    .as_deref()
+                    .map_or(String::new(), |why| format!(": {why}"));
+                page.add(format_args!(
+                    "<p class=\"note\">The turn ended with {}{}.</p>\n",
+                    Escaped(stop.as_str()),
+                    Escaped(&why)
+                ));
+            }
             _ => {}
         }
     }

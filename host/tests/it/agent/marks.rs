@@ -1,6 +1,6 @@
 //! A continued session knows how its turns and calls ended.
 
-use zot_host::session::Mark;
+use zot_host::session::{Mark, export};
 use zot_host::{Prompt, Runtime, provider::Demo, session::Choice};
 use zot_protocol::{StopReason, ToolId, ToolStatus, rpc::Event};
 
@@ -68,5 +68,15 @@ async fn aborts_errors_and_truncated_answers_are_stored() {
         ]
     );
     assert_eq!(count, 11);
+    let (path, _) = runtime.session().await.unwrap();
+    for name in ["talk.md", "talk.html"] {
+        let out = fixture.folder.path().join(name);
+        export(&path, &out).unwrap();
+        let page = std::fs::read_to_string(&out).unwrap().replace('`', "");
+        for end in ["aborted", "error: demo: out of order", "length"] {
+            let line = format!("The turn ended with {end}.");
+            assert!(page.contains(&line), "{name}: {line}");
+        }
+    }
     runtime.close().await;
 }

@@ -186,3 +186,23 @@ async fn the_number_of_waiting_messages_is_limited() {
     .await;
     runtime.close().await;
 }
+
+#[tokio::test]
+async fn a_message_is_accepted_as_soon_as_the_prompt_is() {
+    let fixture = AgentFixture::new();
+    let runtime = fixture.start(scripted(WAITS));
+    fs::write(fixture.folder.path().join("project/go"), "").unwrap();
+    assert_eq!(runtime.steer(Prompt::text("early")), Err(SteerError::Idle));
+    let mut events = runtime.prompt(Prompt::text("begin")).unwrap();
+    // The extensions are still starting.
+    runtime.steer(Prompt::text("by the way")).unwrap();
+    while within("the prompt", events.next()).await.is_some() {}
+    let texts: Vec<String> = conversation(&runtime)
+        .await
+        .into_iter()
+        .map(|it| it.1)
+        .collect();
+    assert!(texts.contains(&"by the way".to_owned()), "{texts:?}");
+    assert_eq!(runtime.steer(Prompt::text("late")), Err(SteerError::Idle));
+    runtime.close().await;
+}
