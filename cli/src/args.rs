@@ -13,7 +13,7 @@ use clap::{Parser, Subcommand};
 pub(crate) use agent::{Agent, Flags, LogLevel};
 pub(crate) use auth::{Auth, Set as SetKey};
 pub(crate) use author::{Call, Doctor, Logs, New, Run};
-pub(crate) use ext::{Ext, Install, Update, Which};
+pub(crate) use ext::{Audit, Ext, Install, Update, Which, Why};
 
 /// A terminal coding agent that anything can extend.
 #[derive(Debug, Parser)]

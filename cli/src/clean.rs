@@ -12,7 +12,8 @@ use zot_protocol::is_unsafe_in_terminal;
 /// would draw them all in one cell, over the text around it.
 const MAX_MARKS: usize = 16;
 
-/// Sanitises multi-line text: removes colours and other control sequences, keeps newlines and tabs.
+/// Sanitises multi-line text: removes colours and other control sequences, but keeps newlines and
+/// tabs.
 pub(crate) fn text(text: &str) -> String {
     // Fast path: nearly all text is plain ASCII.
     if text
@@ -45,7 +46,8 @@ pub(crate) fn text(text: &str) -> String {
     clean
 }
 
-/// Counts the marks on the current character: accents, joiners and joined characters.
+/// Counts the zero-width marks on the current character, such as accents and joiners. A character
+/// that follows a joiner does not reset the count.
 #[derive(Default)]
 struct Marks {
     count: usize,
@@ -77,7 +79,7 @@ pub(crate) fn line(line: &str) -> String {
 }
 
 /// Makes multi-line text safe for the terminal without hiding anything: characters that [`text`]
-/// would remove are escaped, as in `\\u{1b}`. For text that the user is asked to judge.
+/// would remove are escaped, as in `\u{1b}`. Use this for text that the user is asked to approve.
 pub(crate) fn visible(text: &str) -> String {
     let mut visible = String::with_capacity(text.len());
     let mut marks = Marks::default();

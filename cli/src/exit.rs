@@ -1,4 +1,4 @@
-//! Errors that decide the exit code.
+//! Errors that determine the exit code.
 
 /// Exits with this code and prints nothing more: the command has already reported the failure.
 #[derive(Debug, Clone, Copy, thiserror::Error)]

@@ -5,6 +5,7 @@ mod args;
 mod author;
 mod clean;
 mod commands;
+mod decision_text;
 mod doctor;
 mod exit;
 mod interrupt;

@@ -66,17 +66,17 @@ impl Style {
         }
     }
 
-    /// Headings and secondary text.
+    /// Dims headings and secondary text.
     pub(crate) fn muted(self, text: impl Display) -> String {
         self.with("2", text)
     }
 
-    /// Names and other text to highlight.
+    /// Highlights names and other important text.
     pub(crate) fn accent(self, text: impl Display) -> String {
         self.with("36", text)
     }
 
-    /// Errors.
+    /// Colours errors.
     pub(crate) fn error(self, text: impl Display) -> String {
         self.with("31", text)
     }
@@ -143,7 +143,7 @@ pub(crate) fn ask(question: &str) -> anyhow::Result<String> {
     Ok(answer)
 }
 
-/// Formats a number of things, such as `1 file` or `2 files`.
+/// Formats a count with its noun, such as `1 file` or `2 files`.
 pub(crate) fn counted(count: u64, what: &str) -> String {
     let s = if count == 1 { "" } else { "s" };
     format!("{count} {what}{s}")

@@ -33,7 +33,8 @@ pub(crate) fn hide() -> Vec<OsString> {
         }
     }
     for (name, value) in variables {
-        // The new value is stored on the heap, where other processes cannot read it.
+        // Restore the value for this process. The copy is on the heap, which `/proc/PID/environ`
+        // does not show.
         // SAFETY: no other thread has been started.
         unsafe { env::set_var(name, value) };
     }
@@ -61,8 +62,8 @@ fn keys_in(args: &[OsString]) -> Vec<OsString> {
 /// fields up to `env_end` follow it.
 const ARG_START: usize = 45;
 
-/// Returns the addresses of the initial arguments and environment. The kernel reads them from there
-/// whenever another process asks.
+/// Returns the addresses of the initial arguments and environment. Whenever another process asks
+/// for either, the kernel reads it from there.
 fn visible_memory() -> Option<Range<usize>> {
     let stat = fs::read_to_string("/proc/self/stat").ok()?;
     // The process name can contain anything, including parentheses, so split at the last one.

@@ -19,8 +19,8 @@ use crate::{exit::Exit, interrupt, memory};
 /// How often to check for a signal.
 const TICK: Duration = Duration::from_millis(20);
 
-/// The host configuration that `zot` uses in `cwd`, without a model. Allows the extensions as much
-/// time to start as the longest `hello_ms` in their manifests.
+/// Returns the host configuration that `zot` uses in `cwd`, without a model. The startup limit
+/// allows for the longest `hello_ms` in the extensions' manifests.
 pub(crate) fn config(cwd: &Path, home: &Home, launches: &[Launch]) -> HostConfig {
     let ack = HelloAck::new(
         PROTOCOL_VERSION,
@@ -59,7 +59,7 @@ impl ShortLivedHost {
     /// Creates a host with no extensions loaded.
     pub(crate) fn start(config: HostConfig) -> anyhow::Result<Self> {
         let host = Host::new(config).context("cannot start processes")?;
-        // Nothing else in this program starts processes, so every orphan came from an extension.
+        // Only the host starts processes here, so every orphan comes from an extension.
         let reaper = Spawner::new().and_then(|it| Subreaper::enable(&it, Orphans::All));
         Ok(Self {
             host,

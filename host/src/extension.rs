@@ -3,6 +3,7 @@
 mod call_chain;
 
 pub mod chain;
+mod changed;
 pub mod connection;
 mod data;
 pub mod discover;

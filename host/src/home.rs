@@ -163,16 +163,28 @@ impl Home {
 
     /// The folder below [`scratch`](Self::scratch) for the session `id`.
     pub fn scratch_of(&self, id: &str) -> PathBuf {
-        let is_name = (1..=64).contains(&id.len())
-            && (id.bytes())
-                .all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
-        // The id comes from a file, which may contain anything.
-        let name = if is_name {
-            id.to_owned()
-        } else {
-            short_hash(id)
-        };
-        self.scratch().join(name)
+        self.scratch().join(session_name(id))
+    }
+
+    /// The records of interceptors' decisions.
+    pub fn decisions(&self) -> PathBuf {
+        self.path.join("decisions")
+    }
+
+    /// The record of the decisions in the session `id`.
+    pub fn decisions_of(&self, id: &str) -> PathBuf {
+        self.decisions().join(format!("{}.jsonl", session_name(id)))
+    }
+}
+
+/// Returns a file name for the session `id`, which comes from a file that may contain anything.
+fn session_name(id: &str) -> String {
+    let is_name = (1..=64).contains(&id.len())
+        && (id.bytes()).all(|byte| byte.is_ascii_alphanumeric() || byte == b'-' || byte == b'_');
+    if is_name {
+        id.to_owned()
+    } else {
+        short_hash(id)
     }
 }
 

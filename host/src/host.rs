@@ -20,12 +20,13 @@ use tokio::sync::watch;
 use zot_process::{Spawner, Support};
 use zot_protocol::{
     Action, ApprovalRule, CallTool, CommandResponse, Event, ExtensionConfig, FromHost, HelloAck,
-    Intercept, InterceptName, PanelClose, PanelKey, PanelResize, SessionStart, Tagged,
+    Intercept, InterceptName, NoteLevel, PanelClose, PanelKey, PanelResize, SessionStart, Tagged,
     limits::Limits,
 };
 
 use crate::{
     approval::Approvals,
+    decisions::{Decision, DecisionLog, Subject},
     extension::{
         Builtins, Registry, RequestError, Shadowed,
         chain::{self, ChainOutcome, Interceptor},
@@ -75,6 +76,8 @@ pub struct HostConfig {
     pub interactive: bool,
     /// The user's settings for each extension, from the configuration file.
     pub settings: BTreeMap<String, ExtensionConfig>,
+    /// The record of interceptors' decisions. Default: none.
+    pub decisions: Option<Arc<DecisionLog>>,
 }
 
 impl HostConfig {
@@ -93,6 +96,7 @@ impl HostConfig {
             strict_permissions: false,
             interactive: false,
             settings: BTreeMap::new(),
+            decisions: None,
         }
     }
 }
@@ -261,6 +265,14 @@ impl Host {
         self.send_event(&SessionStart::default().into());
     }
 
+    /// Records decisions in the file of this session from now on.
+    #[cfg(feature = "agent")]
+    pub(crate) fn set_session(&self, session: &str) {
+        if let Some(log) = &self.0.shared.config.decisions {
+            log.set_session(session);
+        }
+    }
+
     /// Sends an event to its subscribers, in load order.
     pub fn send_event(&self, event: &Event) {
         if matches!(event, Event::SessionEnd(_)) {
@@ -305,6 +317,7 @@ impl Host {
             .filter(|slot| slot.intercepts(&name))
             .cloned()
             .collect();
+        let subject = Subject::of(&event);
         let held = HeldNotes::of(interceptors.iter().map(|it| Arc::clone(it.notes())));
         let outcome = chain::run(interceptors, event, self.0.shared.config.limits.chain).await;
         for record in &outcome.records {
@@ -315,7 +328,21 @@ impl Host {
                 slot.record(&name, record);
             }
         }
+        if !outcome.records.is_empty() {
+            self.record_decision(subject, &outcome);
+        }
         (outcome, held)
+    }
+
+    fn record_decision(&self, subject: Subject, outcome: &ChainOutcome) {
+        let config = &self.0.shared.config;
+        let Some(log) = &config.decisions else {
+            return;
+        };
+        let decision = Decision::new(subject, outcome, log.detail);
+        if let Err(message) = log.add(&decision) {
+            config.hooks.notice(NoteLevel::Warn, &message);
+        }
     }
 
     /// Sends an extension a key press in one of its panels.

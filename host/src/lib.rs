@@ -103,10 +103,10 @@
 #[cfg(feature = "agent")]
 mod agent;
 pub mod approval;
-#[cfg(feature = "agent")]
 pub mod clock;
 #[cfg(feature = "agent")]
 pub mod context_files;
+pub mod decisions;
 pub mod extension;
 mod file;
 pub mod home;

@@ -108,7 +108,8 @@ impl Runtime {
         let opened = sessions.begin(&config.session, provider.name(), &model.id)?;
         provider.warm_up();
         let toolbox = build::toolbox(&config, opened.session.id())?;
-        let host = Host::new(build::host(&config, provider.name(), &model.id))?;
+        let names = (provider.name(), &*model.id);
+        let host = Host::new(build::host(&config, names, opened.session.id()))?;
         for notice in &opened.notices {
             config.hooks.notice(NoteLevel::Warn, &notice.to_string());
         }
@@ -154,14 +155,16 @@ impl Runtime {
                 .notice(NoteLevel::Warn, &notice.to_string());
         }
         let written = state.take_over(opened);
-        self.use_scratch(state.session.id());
+        self.use_session(state.session.id());
         drop(state);
         agent.report_write_error(written);
     }
 
-    /// Makes the tools store long output in this session's folder.
-    fn use_scratch(&self, session: &str) {
+    /// Makes the tools store long output in this session's folder, and the host record decisions
+    /// in its file.
+    fn use_session(&self, session: &str) {
         let agent = &self.0.agent;
+        agent.host.set_session(session);
         let scratch = agent.config.home.scratch_of(session);
         if let Err(error) = agent.toolbox.set_scratch(scratch) {
             let message = format!("cannot re-enable the jail: {error}");

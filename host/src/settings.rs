@@ -16,7 +16,7 @@ use std::{
 use serde::{Deserialize, de::IgnoredAny};
 use serde_json::Value;
 use zot_protocol::{
-    ApprovalRule, Config, Object, Trust,
+    ApprovalRule, Config, InterceptMode, InterceptName, Object, Trust,
     validate::{self, Hint, Refusal},
 };
 
@@ -226,6 +226,53 @@ pub fn add_approval(home: &Home, rule: &ApprovalRule) -> Result<(), SettingsErro
     update(home, "approvals", |path, bytes, rules| {
         approvals::with(rule, bytes, rules, path)
     })
+}
+
+/// Sets in [`Config::extensions`] how the answers of an extension about these events are used.
+/// Replaces the file atomically and keeps the rest of it byte for byte.
+pub fn set_intercept_mode(
+    home: &Home,
+    extension: &str,
+    events: &[InterceptName],
+    mode: InterceptMode,
+) -> Result<(), SettingsError> {
+    update(home, "extensions", |path, _, extensions| {
+        let damaged = || SettingsError::Damaged(path.to_owned());
+        let mut extensions = extensions.unwrap_or_else(|| Object::new().into());
+        let own = entry(&mut extensions, extension).ok_or_else(damaged)?;
+        let intercept = entry(own, "intercept").ok_or_else(damaged)?;
+        for event in events {
+            let event = entry(intercept, event.as_str()).ok_or_else(damaged)?;
+            let event = event.as_object_mut().ok_or_else(damaged)?;
+            match mode {
+                InterceptMode::Audit => event.insert("mode".to_owned(), "audit".into()),
+                // It is the default.
+                _ => event.shift_remove("mode"),
+            };
+        }
+        // Leave nothing behind that says nothing.
+        let is_empty = |value: &Value| value.as_object().is_some_and(Object::is_empty);
+        if let Some(intercept) = intercept.as_object_mut() {
+            intercept.retain(|_, event| !is_empty(event));
+        }
+        if let Some(own) = own.as_object_mut() {
+            own.retain(|key, value| key != "intercept" || !is_empty(value));
+        }
+        if let Some(extensions) = extensions.as_object_mut() {
+            extensions.retain(|name, own| name != extension || !is_empty(own));
+        }
+        Ok(Some(extensions))
+    })
+}
+
+/// Returns the value of a field, which is an empty object if it is missing or null. Returns `None`
+/// if `value` is not an object.
+fn entry<'v>(value: &'v mut Value, name: &str) -> Option<&'v mut Value> {
+    let value = value.as_object_mut()?.entry(name).or_insert(Value::Null);
+    if value.is_null() {
+        *value = Object::new().into();
+    }
+    Some(value)
 }
 
 /// Replaces the value of `key`. `change` receives the path, the file's contents and the current

@@ -17,7 +17,10 @@ use crate::{
     "confirm": true, "jail": true,
     "approvals": [{"tool": "bash", "command": "git push*", "do": "ask"}, {"tool": "bash", "command": "git *", "do": "allow"}],
     "providers": {"lab": {"base_url": "https://llm.example.com/v1", "key_env": "LAB_API_KEY", "models": ["qwen3-coder"]}},
-    "extensions": {"guard": {"on_failure": {"tool_call": "block"}}}
+    "decisions": "summary",
+    "extensions": {
+        "guard": {"on_failure": {"tool_call": "block"}}, "redact": {"intercept": {"tool_result": {"mode": "audit"}}}
+    }
 }]))]
 #[non_exhaustive]
 pub struct Config {
@@ -56,8 +59,8 @@ pub struct Config {
     /// Absent: false.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub jail: Option<bool>,
-    /// The total time in seconds that zot waits between retries of a model call that fails because
-    /// the provider is overloaded or cannot be reached. 0: it does not retry. Absent: 300.
+    /// How many seconds zot keeps retrying a model call that fails because the provider is
+    /// overloaded or cannot be reached, from the first failure. 0: it does not retry. Absent: 300.
     #[serde(default, deserialize_with = "optional_integer")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub retry_seconds: Option<u32>,
@@ -70,6 +73,10 @@ pub struct Config {
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     pub extensions: BTreeMap<String, ExtensionConfig>,
+    /// What zot records about the decisions of interceptors, for `zot ext why`. Absent: `summary`.
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub decisions: Option<DecisionDetail>,
     /// The user's decisions about project-local extensions, by extension directory. Written by zot.
     /// Absent: none yet.
     #[serde(default, deserialize_with = "or_default")]
@@ -165,6 +172,64 @@ pub struct ExtensionConfig {
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     #[schemars(with = "BTreeMap<String, OnFailure>")]
     pub on_failure: BTreeMap<InterceptName, OnFailure>,
+    /// How the extension's answers about intercepted events are used, by event name. Absent: all are
+    /// applied.
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    #[schemars(with = "BTreeMap<String, InterceptConfig>")]
+    pub intercept: BTreeMap<InterceptName, InterceptConfig>,
+}
+
+impl ExtensionConfig {
+    /// Returns the events that the extension intercepts in audit mode.
+    pub fn audited(&self) -> impl Iterator<Item = &InterceptName> {
+        let audited = |config: &InterceptConfig| config.mode == InterceptMode::Audit;
+        let events = self.intercept.iter();
+        events.filter_map(move |(event, config)| audited(config).then_some(event))
+    }
+}
+
+/// The user's settings for one event that an extension intercepts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+#[non_exhaustive]
+pub struct InterceptConfig {
+    /// How the extension's answers are used. Absent: `enforce`.
+    #[serde(default, deserialize_with = "or_default")]
+    pub mode: InterceptMode,
+}
+
+impl InterceptConfig {
+    /// Creates settings with this mode.
+    pub fn new(mode: InterceptMode) -> Self {
+        Self { mode }
+    }
+}
+
+/// How the answers of an interceptor are used.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[non_exhaustive]
+pub enum InterceptMode {
+    /// They are applied.
+    #[default]
+    Enforce,
+    /// They are recorded, and not applied, even if the extension fails.
+    Audit,
+}
+
+/// What the record of interceptors' decisions contains.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+#[schemars(inline)]
+#[non_exhaustive]
+pub enum DecisionDetail {
+    /// What was decided, by whom, when and why.
+    #[default]
+    Summary,
+    /// Also the arguments and texts that the decisions were about.
+    Full,
 }
 
 /// The user's decision about one project-local extension.

@@ -69,7 +69,8 @@ pub use approval::{ApprovalAction, ApprovalRule};
 pub use builtin::{BUILTIN_COMMANDS, BUILTIN_TOOLS, is_builtin_command};
 pub use command::{Action, CommandInvoked, CommandResponse, RegisterCommand, Submit};
 pub use config::{
-    Config, ExtensionConfig, ModelConfig, ProviderApi, ProviderConfig, Reasoning, Trust, TurnNotice,
+    Config, DecisionDetail, ExtensionConfig, InterceptConfig, InterceptMode, ModelConfig,
+    ProviderApi, ProviderConfig, Reasoning, Trust, TurnNotice,
 };
 pub use content::{Content, ImageContent, TextContent};
 pub use environment::{BASE_ENVIRONMENT, KEY_VARIABLES, RPC_TOKEN, is_granted_variable};

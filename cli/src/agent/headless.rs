@@ -56,8 +56,8 @@ impl Headless {
     pub(crate) fn begin(mut start: Start, hooks: Arc<dyn Hooks>) -> anyhow::Result<Self> {
         start.config.hooks = hooks;
         let signals = Signals::new().context("cannot listen for signals")?;
-        // zot starts processes only through the spawner, so every orphan belongs to an extension or
-        // a tool.
+        // zot starts all its processes with the spawner, so every other child is an orphan that an
+        // extension or a tool left behind.
         let reaper = Spawner::new().and_then(|it| Subreaper::enable(&it, Orphans::All));
         for notice in &start.notices {
             log_message(start.log_level, LogLevel::Warn, notice);
@@ -73,7 +73,7 @@ impl Headless {
         })
     }
 
-    /// Aborts the run after this time.
+    /// Sets the time after which the run is aborted; `None` for no limit.
     pub(crate) fn give_up_after(&mut self, timeout: Option<Duration>) {
         self.deadline = timeout.map(|after| Deadline {
             at: Instant::now() + after,

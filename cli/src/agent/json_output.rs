@@ -52,7 +52,7 @@ enum Chunk {
 }
 
 impl JsonOutput {
-    /// Must be called within a tokio runtime.
+    /// Creates a writer for standard output. Must be called within a tokio runtime.
     pub(crate) fn new() -> Self {
         Self {
             current: Vec::new(),

@@ -119,7 +119,7 @@ impl Record {
     }
 }
 
-/// Returns the API keys and the token in the environment.
+/// Returns the API keys and the RPC token from the environment.
 fn secrets(providers: &Providers) -> Vec<String> {
     let names = providers.key_variables().chain([RPC_TOKEN]);
     names.filter_map(|name| env::var(name).ok()).collect()

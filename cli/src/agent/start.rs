@@ -17,7 +17,7 @@ use zot_host::{
     settings::Settings,
     tool::Skills,
 };
-use zot_protocol::{BUILTIN_COMMANDS, TurnNotice};
+use zot_protocol::{BUILTIN_COMMANDS, InterceptConfig, InterceptMode, InterceptName, TurnNotice};
 
 use super::{Record, session};
 use crate::{
@@ -38,7 +38,7 @@ pub(crate) enum Mode {
 
 /// Everything that is needed to start an agent.
 pub(crate) struct Start {
-    /// The agent's configuration. The mode sets its hooks.
+    /// The agent's configuration, without hooks: the code for each mode adds its own.
     pub(crate) config: RuntimeConfig,
     /// Messages to show at startup, one or two lines each.
     pub(crate) notices: Vec<String>,
@@ -107,6 +107,13 @@ impl Start {
             TrustProject::Remembered(settings.config.trusted)
         };
         config.extensions = settings.config.extensions;
+        for name in &flags.audit {
+            let audit = InterceptConfig::new(InterceptMode::Audit);
+            let events = InterceptName::KNOWN.iter().cloned();
+            let own = config.extensions.entry(name.clone()).or_default();
+            own.intercept.extend(events.map(|event| (event, audit)));
+        }
+        config.decisions = Some(settings.config.decisions.unwrap_or_default());
         config.strict_permissions = flags.strict_permissions;
         config.interactive = mode == Mode::Interactive;
         config.commands = BUILTIN_COMMANDS.map(|(name, _)| name.to_owned()).to_vec();

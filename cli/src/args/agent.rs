@@ -145,6 +145,9 @@ pub(crate) struct Flags {
     /// Refuse to start extensions whose permissions cannot be enforced on this system.
     #[arg(long, help_heading = "Extensions")]
     pub(crate) strict_permissions: bool,
+    /// Record what this extension would block or rewrite, but do not apply it. Can be repeated.
+    #[arg(long, value_name = "NAME", help_heading = "Extensions")]
+    pub(crate) audit: Vec<String>,
     /// Record the frames exchanged with extensions as a transcript for zot-conform.
     #[arg(long, value_name = "FILE", value_hint = ValueHint::FilePath, help_heading = "Extensions")]
     pub(crate) record: Option<PathBuf>,

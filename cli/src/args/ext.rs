@@ -69,6 +69,26 @@ Examples:
         #[command(flatten)]
         which: Which,
     },
+    /// Put a guard in audit mode: record what it would block or rewrite, but do not apply it.
+    ///
+    /// Use this to try a guard before you rely on it. Its answers are recorded even if it fails.
+    /// `zot ext why` shows them. The setting is in config.json and takes effect when zot starts;
+    /// `zot --audit NAME` applies it to one run.
+    #[command(
+        after_help = "Examples:\n  zot ext audit guard\n  zot ext audit guard --event tool_call"
+    )]
+    Audit(Audit),
+    /// Apply the answers of an extension that is in audit mode.
+    #[command(after_help = "Example:\n  zot ext enforce guard")]
+    Enforce(Audit),
+    /// Show what extensions did with the events that they intercepted, and why.
+    ///
+    /// Shows the most recent session, oldest decision first. Each decision lists the extensions in
+    /// the order in which they were asked, with the time that each one took and what it changed.
+    #[command(
+        after_help = "Examples:\n  zot ext why --last 50\n  zot ext why --tool bash\n  zot ext why --json | jq 'select(.outcome == \"blocked\")'"
+    )]
+    Why(Why),
     /// Update extensions that were installed from a git repository.
     ///
     /// Fetches the newest commit of each ref and shows the old and the new commit. New permissions
@@ -109,6 +129,32 @@ pub(crate) struct Install {
     /// Allow unencrypted http:// and git:// connections to other machines.
     #[arg(long)]
     pub(crate) allow_insecure: bool,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Audit {
+    /// The name of the extension.
+    #[arg(add = ArgValueCompleter::new(complete::installed))]
+    pub(crate) name: String,
+    /// Only for this event, such as `tool_call`. Can be repeated.
+    #[arg(long, value_name = "EVENT")]
+    pub(crate) event: Vec<String>,
+}
+
+#[derive(Debug, Args)]
+pub(crate) struct Why {
+    /// How many decisions to show.
+    #[arg(long, value_name = "N", default_value_t = 20)]
+    pub(crate) last: usize,
+    /// Only decisions about this tool.
+    #[arg(long, value_name = "NAME")]
+    pub(crate) tool: Option<String>,
+    /// The session whose ID starts with this, instead of the most recent one.
+    #[arg(long, value_name = "ID")]
+    pub(crate) session: Option<String>,
+    /// Print each decision as a line of JSON.
+    #[arg(long)]
+    pub(crate) json: bool,
 }
 
 #[derive(Debug, Args)]

@@ -10,7 +10,8 @@ use crate::{
     output::{self, Style},
 };
 
-/// Prints the response. An error response goes to standard error and exits with code 1.
+/// Prints the response: errors go to standard error, unless `as_json` is set. Fails with exit code
+/// 1 for an error response.
 pub(crate) fn print(answer: &Answer, raw: &Value, as_json: bool) -> anyhow::Result<()> {
     let failed = match answer {
         Answer::Command(response) => error_of(response).is_some(),
@@ -99,7 +100,7 @@ fn decoded_len(data: &str) -> u64 {
     (data.len() / 4 * 3).saturating_sub(padding) as u64
 }
 
-/// Prints text, with exactly one newline at the end.
+/// Prints text, and a newline unless the text is empty or already ends with one.
 fn block(text: &str) -> anyhow::Result<()> {
     if text.is_empty() || text.ends_with('\n') {
         output::print(text)

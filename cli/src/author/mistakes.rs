@@ -77,14 +77,14 @@ struct Envelope {
 }
 
 impl Mistakes {
-    /// Records that zot is about to close standard input. Awaited output that arrives after that was
-    /// held back in a buffer.
+    /// Records that zot is about to close standard input. If awaited output arrives only after
+    /// that, the extension was holding it back in a buffer.
     pub(crate) fn expect_end(&self) {
         self.closing.store(true, Ordering::SeqCst);
     }
 
     /// Waits for a reply that cannot be matched to the request, and returns an error about it. The
-    /// caller can then stop waiting for the right reply.
+    /// caller can then stop waiting for a matching reply.
     pub(crate) async fn unmatched_reply(&self) -> anyhow::Error {
         loop {
             let changed = self.changed.notified();
@@ -171,7 +171,7 @@ impl Mistakes {
         }
         seen.has_frames |= envelope.is_some();
         if envelope.is_some() {
-            // A complete object on one line cannot be part of an object that an earlier line began.
+            // This line is a complete object, so it is not part of one that an earlier line began.
             seen.spread = SpreadJson::default();
         }
         let spread = seen.spread.push(line);
@@ -216,8 +216,8 @@ impl Mistakes {
     }
 }
 
-/// Starts a second copy of the extension and closes its standard input. A program that buffers its
-/// output writes it on exit, so this reports whether the missing output arrives then.
+/// Starts a second copy of the extension, closes its standard input, and reports whether the
+/// missing output then arrives. A program that buffers its output writes it on exit.
 async fn holds_output_back(launch: &Launch, cwd: &Path) -> bool {
     let copy = Arc::new(Mistakes::default());
     // The first copy is still running, so the second one needs its own data directory and log.
@@ -229,8 +229,8 @@ async fn holds_output_back(launch: &Launch, cwd: &Path) -> bool {
     launch.home = Home::at(&folder);
     let mut config = short_lived_host::config(cwd, &launch.home, std::slice::from_ref(&launch));
     config.tap = Some(Arc::clone(&copy) as Arc<dyn Tap>);
-    // This process is already a subreaper. Enabling another would reap the children of the first
-    // host.
+    // Do not use `ShortLivedHost`: this process is already a subreaper, and a second one would reap
+    // the children of the first host.
     let Ok(host) = Host::new(config) else {
         return false;
     };

@@ -84,7 +84,8 @@ fn command_of(name: &str) -> String {
     }
 }
 
-/// Replaces the characters that some providers do not accept in tool names, such as dots.
+/// Returns the name of the extension's tool, without characters that some providers do not accept,
+/// such as dots.
 fn tool_of(name: &str) -> String {
     let mut tool = name.replace(is_special, "_");
     tool.truncate(MAX_TOOL_NAME - TOOL_SUFFIX.len());

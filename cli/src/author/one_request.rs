@@ -64,7 +64,7 @@ pub(crate) fn ask(
                 Err(anyhow::anyhow!("{name}: {error}"))
             }
             answer = send(&running.host, launch, ask, mark) => match answer {
-                // Print this before stopping the extension, which can take a while.
+                // Print the response now: stopping the extension can take a while.
                 Ok(answer) => answer::print(&answer, &observer.raw(&answer), as_json),
                 Err(error) => Err(error),
             },
@@ -134,7 +134,7 @@ fn not_started(name: &str, why: &str, mark: Mark, log: &Path) -> String {
         .iter()
         .filter(|line| !line.starts_with("[zot]"))
         .collect();
-    // The last line is already part of the reason.
+    // If there is only one line, the reason already contains it.
     if stderr.len() > 1 {
         for line in &stderr[stderr.len().saturating_sub(STDERR_LINES)..] {
             message.push_str(&format!("\n  {}", clean::line(line)));
@@ -147,7 +147,7 @@ fn not_started(name: &str, why: &str, mark: Mark, log: &Path) -> String {
 }
 
 /// Returns the error for a name that the extension has not registered. The hint lists the
-/// registered names, or says that a tool name was passed as a command, or the reverse.
+/// registered names, or points out that a tool name was passed as a command or vice versa.
 fn not_registered(
     host: &Host,
     extension: &str,

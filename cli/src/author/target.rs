@@ -16,7 +16,8 @@ use crate::{
     package::installed::{self, Installed, LoadState},
 };
 
-/// Finds the extension that `zot` would start under that name, or the extension in a directory.
+/// Finds the extension that `zot` would start under the given name, or the one in the given
+/// directory.
 pub(crate) fn find(given: &str, cwd: &Path, home: &Home) -> anyhow::Result<Launch> {
     let dir = cwd.join(given);
     if is_path(given) {

@@ -85,7 +85,7 @@ impl Language {
             .collect()
     }
 
-    /// The programs needed to build or run the extension, and where to get them.
+    /// Returns the programs needed to build or run the extension, and where to get them.
     pub(super) fn needs(self) -> &'static [(&'static str, &'static str)] {
         match self {
             Self::Rust => &[("cargo", "https://rustup.rs")],

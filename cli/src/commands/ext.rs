@@ -2,6 +2,7 @@
 //! [`crate::package`], [`crate::author`], [`crate::doctor`] and [`crate::logs`].
 
 mod adopt;
+mod audit;
 mod call;
 mod doctor;
 mod enable;
@@ -13,11 +14,13 @@ mod outdated;
 mod remove;
 mod run;
 mod update;
+mod why;
 
 use std::{env, path::PathBuf};
 
 use anyhow::Context as _;
 use zot_host::home::Home;
+use zot_protocol::InterceptMode;
 
 use crate::{args::Ext, interrupt};
 
@@ -40,6 +43,9 @@ pub(super) fn run(command: Ext) -> anyhow::Result<()> {
         Ext::Adopt { which } => adopt::run(&context, &which),
         Ext::Enable { which } => enable::run(&context, &which, true),
         Ext::Disable { which } => enable::run(&context, &which, false),
+        Ext::Audit(args) => audit::run(&context, &args, InterceptMode::Audit),
+        Ext::Enforce(args) => audit::run(&context, &args, InterceptMode::Enforce),
+        Ext::Why(args) => why::run(&context, &args),
         Ext::Update(args) => update::run(&context, &args),
         Ext::Outdated { allow_insecure } => outdated::run(&context, allow_insecure),
         Ext::Logs(args) => logs::run(&context, &args),

@@ -63,8 +63,8 @@ struct Run<'r> {
 }
 
 impl Run<'_> {
-    /// Runs the prompt, and once more to repair an answer that does not match the schema. `done` is
-    /// the last event, exactly once.
+    /// Runs the prompt, and a second prompt if the answer does not match the schema. Sends `done`
+    /// only once, as the last event.
     async fn prompts(
         &mut self,
         prompt: &str,

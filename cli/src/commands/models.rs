@@ -91,8 +91,7 @@ pub(super) fn run(flags: &Flags) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Returns the models that the provider's server lists. Prints a warning if the server does not
-/// answer.
+/// Returns the models that the provider's server lists. Prints a warning if the request fails.
 fn listed(
     flags: &Flags,
     config: &Config,
@@ -100,7 +99,7 @@ fn listed(
     catalogue: &Arc<Catalogue>,
 ) -> anyhow::Result<Vec<Model>> {
     let mut wanted = wanted(flags)?;
-    // The choice of model does not matter.
+    // Listing models does not use a model, but `resolve` requires one.
     wanted.model = Some(String::new());
     let resolved = resolve(&wanted, config, home, catalogue, |name| env::var_os(name));
     let resolved = match resolved {

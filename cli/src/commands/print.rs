@@ -56,7 +56,7 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
                 next = Some(repair);
             }
         }
-        // Print this before stopping the extensions, which can take a while.
+        // Print the answer now: stopping the extensions can take a while.
         let printed = output::print(&watcher.text());
         let ended = agent.end().await;
         while let Some(note) = notes.take() {
@@ -124,7 +124,7 @@ impl Watcher {
         *self.doing.borrow_mut() = what;
     }
 
-    /// The final text, with one trailing newline.
+    /// Returns the final answer with one trailing newline, or nothing if it is blank.
     fn text(&self) -> String {
         let text = clean::text(self.outcome.answer().unwrap_or_default());
         match text.trim_end() {

@@ -33,7 +33,7 @@ pub(super) fn run(name: Option<&str>, out: Option<&Path>) -> anyhow::Result<()> 
     }
 }
 
-/// Suggests names that end in the given text, or how to list them all.
+/// Suggests the names that end in `wanted`. If there are none, explains how to list all names.
 fn hint(wanted: &str, names: &[String]) -> String {
     let close: Vec<&str> = names
         .iter()

@@ -27,7 +27,7 @@ impl Verdict {
         }
     }
 
-    /// The value in the JSON output.
+    /// Returns the value for the JSON output.
     pub(crate) fn word(self) -> &'static str {
         match self {
             Self::Healthy => "well",
@@ -45,7 +45,8 @@ pub(crate) struct Diagnosis {
     pub(crate) version: Option<String>,
     pub(crate) scope: String,
     pub(crate) dir: PathBuf,
-    /// `ready`, `failed`, `late`, or the reason why the extension was not started.
+    /// `ready`, `failed` or `late`; for an extension that was not started, its load state, such as
+    /// `disabled`.
     pub(crate) state: &'static str,
     pub(crate) times: Times,
     /// What the extension registered; `None` if it did not become ready.

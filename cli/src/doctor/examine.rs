@@ -10,9 +10,10 @@ use zot_host::{
         discover::{self, FindError, MANIFEST, escape},
     },
     home::Home,
+    settings::Settings,
 };
 use zot_protocol::{
-    limits,
+    Config, limits,
     rpc::{ExtensionInfo, ExtensionState},
     validate::Hint,
 };
@@ -35,7 +36,8 @@ use parking_lot::Mutex;
 const SETTLE: Duration = Duration::from_millis(150);
 /// How many lines of standard error to show for an extension that failed.
 const STDERR_LINES: usize = 10;
-/// Parts of zot's own log lines that the diagnosis already reports in other words.
+/// zot's own log lines that contain one of these are skipped, because the diagnosis already reports
+/// them in other words.
 const REPORTED_ELSEWHERE: [&str; 6] = [
     "is shadowed by",
     "its permissions: ",
@@ -77,9 +79,10 @@ pub(crate) fn examine(
         }
     }
     let mut started = short_lived_host::block_on(start(launches, cwd, home))?;
+    let config = Settings::load_quietly(home);
     Ok(all
         .iter()
-        .map(|it| diagnose(it, home, started_of(it, &mut started)))
+        .map(|it| diagnose(it, home, &config, started_of(it, &mut started)))
         .collect())
 }
 
@@ -227,7 +230,7 @@ fn collect(
     started
 }
 
-fn diagnose(it: &Installed, home: &Home, started: Option<Started>) -> Diagnosis {
+fn diagnose(it: &Installed, home: &Home, config: &Config, started: Option<Started>) -> Diagnosis {
     let manifest = it.manifest.as_ref();
     let mut diagnosis = Diagnosis {
         name: it.name().to_owned(),
@@ -267,6 +270,14 @@ fn diagnose(it: &Installed, home: &Home, started: Option<Started>) -> Diagnosis 
         let apart = format!("data is in `{path}`: the default directory belongs to {owner}");
         diagnosis.warnings.push(apart);
     }
+    let audited = it.audited(config);
+    if !audited.is_empty() {
+        let events = audited.join(", ");
+        diagnosis.warnings.push(format!(
+            "audit mode: its answers are not applied ({events}); `zot ext enforce {}` applies them",
+            it.name()
+        ));
+    }
     if diagnosis.changed == Some(true) {
         let changed = "files changed since installation";
         diagnosis.warnings.push(changed.to_owned());
@@ -304,7 +315,7 @@ fn add_results(diagnosis: &mut Diagnosis, started: Started, home: &Home) {
     match (&info.state, &info.error) {
         (ExtensionState::Ready, _) => {
             diagnosis.state = "ready";
-            // The host writes this file when the extension becomes ready and again when it stops.
+            // The file is current: the host updates it whenever the registrations change.
             diagnosis.registers = LastKnown::read(&home.last_known_of(&info.name));
         }
         (ExtensionState::Failed, why) => {

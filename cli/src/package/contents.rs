@@ -98,7 +98,7 @@ impl<O> Contents<O> {
         }
     }
 
-    /// Adds an entry, or fails if a limit is exceeded.
+    /// Adds an entry. Fails if its path is invalid or a duplicate, or if a limit is exceeded.
     pub(crate) fn add(&mut self, path: String, kind: EntryKind<O>) -> Result<(), ContentsError> {
         let name = path.rsplit('/').next().unwrap_or(&path);
         if !is_name(name) {

@@ -25,14 +25,14 @@ use super::{
 };
 use crate::{interrupt, output};
 
-/// If more than this is copied from a directory, zot names the largest top-level entry.
+/// If a copied package is larger than this, zot reports its largest top-level entry.
 const MANY_BYTES: u64 = 5 << 20;
 
 /// A staged tree and its origin.
 #[derive(Debug)]
 pub(crate) struct Fetched {
     pub(crate) source: LockedSource,
-    /// How the package was fetched, such as `tag v1 (0123456789ab), shallow: 1 commit`.
+    /// How the package was fetched, such as `fetched tag v1 (0123456789ab), shallow: 1 commit`.
     pub(crate) how: String,
     /// Notes for the user.
     pub(crate) notes: Vec<String>,

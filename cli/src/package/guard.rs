@@ -22,7 +22,7 @@ use crate::{interrupt, output};
 pub(crate) struct Guard {
     path: PathBuf,
     _file: File,
-    // Dropped last: the directory can only be empty once the lock file has been removed.
+    // Dropped after the lock file has been removed, because only an empty directory can be deleted.
     _made: CreatedDirs,
 }
 

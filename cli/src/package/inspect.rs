@@ -37,7 +37,8 @@ fn check_name(name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Reports whether this is a single name, neither a path nor one of zot's own directories.
+/// Reports whether `name` is a single path component that does not start with a dot, as the names
+/// of zot's own directories do.
 pub(crate) fn is_directory_name(name: &str) -> bool {
     !name.is_empty() && !name.starts_with('.') && !name.contains(['/', '\\', '\0'])
 }

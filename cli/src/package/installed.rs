@@ -19,7 +19,7 @@ use zot_host::{
     home::Home,
     settings::Settings,
 };
-use zot_protocol::Manifest;
+use zot_protocol::{Config, ExtensionConfig, Manifest};
 
 use super::{
     lock_file::{Entry, LockFile},
@@ -68,8 +68,7 @@ impl LoadState {
         }
     }
 
-    /// The reason why the extension is not started. `None` if it is enabled, or if the user
-    /// disabled it.
+    /// The reason why the extension is not started. `None` if it is enabled or simply disabled.
     pub(crate) fn reason(&self) -> Option<&str> {
         match self {
             Self::Enabled | Self::Disabled => None,
@@ -86,7 +85,8 @@ impl Installed {
             .map_or(&self.dir_name, |manifest| &manifest.name)
     }
 
-    /// Whether the files differ from what zot last wrote; `None` if there is no lock file entry.
+    /// Reports whether the files differ from what zot last wrote; `None` if there is no lock file
+    /// entry.
     pub(crate) fn is_changed(&self) -> Option<bool> {
         let entry = self.entry.as_ref()?;
         let digest = match self.store.scope {
@@ -107,14 +107,21 @@ impl Installed {
         DataOwner::of(self.store.scope, &self.dir, home)
     }
 
-    /// Returns the data directory of an enabled extension and the owner of the default directory,
-    /// if they differ.
+    /// If an enabled extension does not use the default data directory, returns its own directory
+    /// and the owner of the default one.
     pub(crate) fn separate_data(&self, home: &Home) -> Option<(PathBuf, String)> {
         if self.state != LoadState::Enabled {
             return None;
         }
         let data = self.data_owner(home).data_dir(home, self.name());
         Some((data.path, data.apart_from?))
+    }
+
+    /// The events that the extension intercepts in audit mode, by the user's configuration.
+    pub(crate) fn audited(&self, config: &Config) -> Vec<String> {
+        let own = config.extensions.get(self.name());
+        let audited = own.into_iter().flat_map(ExtensionConfig::audited);
+        audited.map(ToString::to_string).collect()
     }
 
     /// What the extension registered when it last ran.
@@ -205,7 +212,7 @@ fn state(decision: &Decision) -> LoadState {
     }
 }
 
-/// The extension directory that an error is about; `None` if it is about the store itself.
+/// Returns the extension directory that an error is about; `None` if it is about the store itself.
 fn dir_of<'r>(refused: &'r Refused, store: &Store) -> Option<&'r Path> {
     let dir = if refused.path.file_name()? == MANIFEST {
         refused.path.parent()?
@@ -215,7 +222,7 @@ fn dir_of<'r>(refused: &'r Refused, store: &Store) -> Option<&'r Path> {
     (dir.parent() == Some(&store.extensions())).then_some(dir)
 }
 
-/// The user's trust decisions. Ignores configuration errors; other code reports them.
+/// Returns the user's trust decisions. Ignores configuration errors; other code reports them.
 fn trust(home: &Home) -> TrustProject {
     TrustProject::Remembered(Settings::load_quietly(home).trusted)
 }

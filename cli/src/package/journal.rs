@@ -28,7 +28,7 @@ pub(crate) enum Journal {
         inode: u64,
         entry: Entry,
     },
-    /// The manifest of `name` is rewritten. Its tree matched the lock file before.
+    /// The manifest of `name` is rewritten. Recorded only if the tree matched the lock file before.
     Edit { name: String, entry: Entry },
 }
 
@@ -51,7 +51,7 @@ impl Journal {
         write_atomically(&Self::path(store), &serde_json::to_vec(self)?)
     }
 
-    /// Removes the journal, after the step is recorded or rolled back.
+    /// Removes the journal. The step must have been recorded in the lock file or rolled back.
     pub(crate) fn remove(store: &Store) {
         let _ = fs::remove_file(Self::path(store));
     }

@@ -105,7 +105,7 @@ impl std::fmt::Display for LockedSource {
     }
 }
 
-/// The abbreviated commit.
+/// Returns the abbreviated commit ID.
 pub(crate) fn short(commit: &str) -> &str {
     commit.get(..12).unwrap_or(commit)
 }

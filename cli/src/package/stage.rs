@@ -74,8 +74,8 @@ impl Drop for Stage<'_> {
         if self.kept.get() {
             return;
         }
-        // Remove the journal first, so that an interrupted removal is not mistaken for an
-        // installation.
+        // Remove the journal first, so that an interrupted cleanup does not look like an
+        // interrupted installation.
         Journal::remove(self.store);
         let _ = fs::remove_dir_all(self.store.staging());
     }
@@ -123,7 +123,8 @@ fn complete_swap(store: &Store, name: &str, inode: u64) -> anyhow::Result<()> {
         .with_context(|| format!("cannot restore `{}`", escape::path(&target)))
 }
 
-/// Writes a package's files. Links are written last, so that no path can lead out of the stage.
+/// Writes a package's files. The caller must write links last, so that no path can lead out of the
+/// stage.
 #[derive(Debug)]
 pub(crate) struct Writer {
     root: PathBuf,
@@ -131,7 +132,8 @@ pub(crate) struct Writer {
 }
 
 impl Writer {
-    /// Creates the directory. `files` is the approximate number of files.
+    /// Creates the package's directory. `files`, the approximate number of files, determines how
+    /// they are synced.
     pub(crate) fn new(stage: &Stage<'_>, files: usize) -> anyhow::Result<Self> {
         let root = stage.tree();
         fs::create_dir(&root)

@@ -27,7 +27,7 @@ impl Store {
         }
     }
 
-    /// The project's store. If `.zot` is `$ZOT_HOME` itself, returns the global store.
+    /// Returns the project's store, or the global store if `.zot` is `$ZOT_HOME` itself.
     pub(crate) fn project(cwd: &Path, home: &Home) -> Self {
         let root = cwd.join(".zot");
         let is_home = match (root.canonicalize(), home.path().canonicalize()) {
@@ -83,7 +83,8 @@ impl Store {
         self.root.parent().filter(|_| self.scope == Scope::Project)
     }
 
-    /// Creates the extensions directory. Returns the directories created, to be removed if unused.
+    /// Creates the extensions directory and its parents. The returned value removes the directories
+    /// that are still empty when it is dropped.
     pub(crate) fn prepare(&self) -> anyhow::Result<CreatedDirs> {
         let extensions = self.extensions();
         if self.scope == Scope::Project {
@@ -134,8 +135,8 @@ fn create_missing(path: &Path, made: &mut CreatedDirs) -> Result<(), (PathBuf, i
     Ok(())
 }
 
-/// Reports whether the error is a race with another process, which removed a directory because its
-/// own installation failed.
+/// Reports whether the error may be due to another process, which removed a directory after its own
+/// installation had failed.
 fn is_contended(path: &Path, error: &io::Error) -> bool {
     match error.kind() {
         io::ErrorKind::NotFound => true,

@@ -1,4 +1,4 @@
-//! Installs and removes a tree with a single rename.
+//! Installs and removes a tree with a single rename where possible.
 
 use std::{fs, io, os::unix::fs::MetadataExt, path::Path};
 
@@ -76,7 +76,7 @@ pub(crate) fn take_out(stage: &Stage<'_>, name: &str) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// Where the previous tree was moved.
+/// Where the previous tree was moved to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Moved {
     /// There was no previous tree.

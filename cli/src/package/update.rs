@@ -28,10 +28,10 @@ pub(crate) enum UpdateStatus {
     Behind {
         old: String,
         new: String,
-        /// The tag, if the ref is one: tags are not supposed to move.
+        /// The tag, if the ref is a tag. Tags are not supposed to move, so zot reports this.
         moved_tag: Option<String>,
     },
-    /// Not updatable, for this reason.
+    /// The extension cannot be updated, for the given reason.
     NotUpdatable(String),
 }
 
@@ -149,7 +149,7 @@ pub(crate) fn update(it: &Installed, cwd: &Path, args: &Update) -> anyhow::Resul
     for note in fetched.notes {
         output::note(format_args!("! {note}"));
     }
-    // Treat an unreadable manifest as one without any permissions.
+    // If the old manifest is unreadable, ask about all permissions of the new version.
     let nothing = Permissions::default();
     let before = match &it.manifest {
         Some(before) => before.permissions.as_ref(),

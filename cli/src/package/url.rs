@@ -115,7 +115,8 @@ impl GitUrl {
                 None => (credentials, None),
             };
             let user = decoded(user);
-            // With ssh the user is part of the address; with https it may be a token.
+            // Show the user only for ssh, where it is part of the address. For https, it may be a
+            // token.
             if scheme == Scheme::Ssh && is_host(&user) {
                 url.shown = format!("ssh://{user}@{host}{port}{path}");
             }
@@ -395,7 +396,7 @@ mod tests {
         #[test]
         fn a_password_never_leaks(
             scheme in "https?|ssh|git",
-            // Use only characters that cannot occur in the rest of the URL.
+            // Include characters that have a special meaning in URLs.
             password in "[A-Z0-9:@%!$]{1,20}",
             host in "[a-z]{1,9}(:[1-9]{1,4})?",
             end in "/[a-z]{1,9}|/|| x|/\\\\",

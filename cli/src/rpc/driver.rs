@@ -32,7 +32,7 @@ use super::{
 use extension_list::Told;
 use extension_requests::ExtensionResult;
 
-/// No further command is read while this many bytes of output are unread.
+/// While this many bytes of output are waiting to be written, no further command is read.
 const UNREAD_BYTES: usize = 1024 * 1024;
 
 /// Connects a client to the agent.
@@ -46,7 +46,7 @@ pub(super) struct Driver {
     queue: JobQueue,
     /// The running job.
     active: Option<Active>,
-    /// Pending requests to extensions.
+    /// Requests that run in the background, such as extension commands.
     requests: JoinSet<ExtensionResult>,
     permits: Arc<Semaphore>,
     /// What the client knows about extensions.
@@ -62,8 +62,8 @@ pub(super) struct Driver {
 /// A running prompt or compaction.
 struct Active {
     events: EventStream,
-    /// `done`, the last event. It is held back until the agent is idle, so that a client can rely on
-    /// an idle agent once it has received `done`.
+    /// `done`, the last event. It is held back until the job has ended, so that the agent is idle
+    /// when the client receives `done`.
     done: Option<Event>,
 }
 
@@ -105,8 +105,8 @@ impl Driver {
                 worked = self.output.work() => worked?,
                 received = self.input.next(), if reads => {
                     self.receive(received).await;
-                    // Most clients wait for each response. For those that do not, batch the
-                    // responses.
+                    // The client may be waiting for the response, so write it now. If the client
+                    // has already sent more commands, batch the responses.
                     if !self.input.has_more() {
                         self.output.write_now()?;
                     }

@@ -25,7 +25,7 @@ pub(super) enum Received {
 pub(super) struct CommandReader(LineReader<Stdin>);
 
 impl CommandReader {
-    /// Must be called within a tokio runtime.
+    /// Creates a reader for standard input. Must be called within a tokio runtime.
     pub(super) fn new() -> Self {
         Self(LineReader::new(Stdin::new(), limits::RPC_LINE_BYTES))
     }
@@ -65,7 +65,7 @@ fn read(line: &[u8]) -> Received {
 
 fn refused(mut refusal: Refusal) -> Response {
     let id = refusal.id.take().map(|id| RequestId(id.0));
-    // The response has its own field for the name.
+    // Leave the name out of the message, because the response has its own field for it.
     let command = refusal.frame_type.take().unwrap_or_default();
     let why = if refusal.pointer == "/token" {
         // The full message would repeat the token.

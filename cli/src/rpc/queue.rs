@@ -6,7 +6,8 @@ use std::collections::VecDeque;
 use zot_host::Prompt;
 use zot_protocol::{RequestId, rpc};
 
-/// Limits of the queue, in jobs and in bytes. A single line can be up to 16 MiB long.
+/// Limits of the queue, in jobs and in bytes. A limit on jobs is not enough, because a single
+/// prompt can be up to 16 MiB long.
 const MAX_JOBS: usize = 1_000;
 const MAX_BYTES: usize = 64 * 1024 * 1024;
 

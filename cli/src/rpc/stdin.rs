@@ -28,7 +28,7 @@ pub(super) struct Stdin {
 }
 
 impl Stdin {
-    /// Must be called within a tokio runtime.
+    /// Creates a reader for standard input. Must be called within a tokio runtime.
     pub(super) fn new() -> Self {
         Self {
             watched: register(&io::stdin(), Interest::READABLE).ok(),
@@ -65,8 +65,8 @@ impl AsyncRead for Stdin {
                     return Poll::Ready(Ok(()));
                 }
                 NonblockingRead::Unknown if is_ready(stdin.get_ref(), PollFlags::IN | CLOSED) => {}
-                // Readiness stays set after a hang-up. Another writer may open the pipe again, but
-                // the first end of input is final.
+                // All writers have hung up. Another one may have opened the pipe since, but the
+                // first end of input is final.
                 NonblockingRead::Nothing if guard.ready().is_read_closed() => {
                     return Poll::Ready(Ok(()));
                 }

@@ -1,6 +1,7 @@
 //! Tests each promise in `docs/security.md` with extensions that try to break it.
 
 mod adversary;
+mod audit;
 mod bypass;
 mod grants;
 mod on_screen;
@@ -56,15 +57,20 @@ fn extension(world: &World, name: &str, manifest: &Value, script: &str) -> PathB
 
 /// Starts `zot rpc` with the demo model and these extensions in load order, and waits for them.
 fn drive(world: &World, extensions: &[PathBuf], flags: &[&str]) -> Rpc {
-    let mut all: Vec<String> = flags.iter().map(ToString::to_string).collect();
-    for dir in extensions {
-        all.extend(["-e".to_owned(), text(dir).to_owned()]);
-    }
-    let mut rpc = Rpc::demo(world, &all);
+    let mut rpc = drive_unready(world, extensions, flags);
     if !extensions.is_empty() {
         wait_until_ready(&mut rpc, extensions.len());
     }
     rpc
+}
+
+/// Like [`drive`], but does not wait for the extensions.
+fn drive_unready(world: &World, extensions: &[PathBuf], flags: &[&str]) -> Rpc {
+    let mut all: Vec<String> = flags.iter().map(ToString::to_string).collect();
+    for dir in extensions {
+        all.extend(["-e".to_owned(), text(dir).to_owned()]);
+    }
+    Rpc::demo(world, &all)
 }
 
 /// Waits until `count` extensions are ready.

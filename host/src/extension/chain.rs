@@ -21,6 +21,12 @@ pub trait Interceptor {
         true
     }
 
+    /// Whether the interceptor is in audit mode for `event`: it is asked, and its answer is recorded
+    /// but not applied, even if it fails. Default: no.
+    fn is_audited(&self, event: &InterceptName) -> bool {
+        false
+    }
+
     /// Whether this is a final interceptor of `event`, which is asked again if later interceptors
     /// have changed the event. Default: no.
     fn is_final(&self, event: &InterceptName) -> bool {
@@ -51,6 +57,14 @@ pub struct InterceptRecord {
     pub verdict: Verdict,
     /// How long it took; zero if it was not asked.
     pub latency: Duration,
+    /// Whether the answer was only recorded, and not applied.
+    pub is_audit: bool,
+    /// Whether it was asked for the second time, as a final interceptor.
+    pub is_final: bool,
+    /// What it changed, as JSON pointers into the event.
+    pub changed: Vec<String>,
+    /// Why it blocked the event.
+    pub reason: Option<String>,
     /// A remark for the log: the reason in an answer that does not block.
     pub note: Option<String>,
 }
@@ -63,17 +77,9 @@ pub struct ChainOutcome {
     pub result: Result<Intercept, Blocked>,
     /// A record for each interceptor that the chain reached, in order.
     pub records: Vec<InterceptRecord>,
-}
-
-impl InterceptRecord {
-    fn new(extension: &str, verdict: Verdict, latency: Duration, note: Option<String>) -> Self {
-        Self {
-            extension: extension.to_owned(),
-            verdict,
-            latency,
-            note,
-        }
-    }
+    /// If the event was blocked: the event at that point. `None` if an interceptor that could have
+    /// changed it was not asked.
+    pub blocked: Option<Intercept>,
 }
 
 impl ChainOutcome {
@@ -86,6 +92,7 @@ impl ChainOutcome {
         Self {
             result: Err(block),
             records: Vec::new(),
+            blocked: None,
         }
     }
 
@@ -94,6 +101,7 @@ impl ChainOutcome {
         Self {
             result: Ok(event),
             records: Vec::new(),
+            blocked: None,
         }
     }
 }
@@ -114,28 +122,23 @@ pub async fn run<A: Interceptor>(
     let mut records = Vec::new();
     // The final interceptors, and the event as each one left it.
     let mut finals = Vec::new();
-    for interceptor in interceptors {
+    let mut interceptors = interceptors.into_iter();
+    while !fold.is_blocked()
+        && let Some(interceptor) = interceptors.next()
+    {
         let asked = |until| interceptor.ask(fold.event(), false, until);
         let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
-        let note = note_of(&answer);
         let rights = Rights {
             on_failure: interceptor.on_failure(&name),
             rewrite: interceptor.may_rewrite(&name),
         };
-        let verdict = fold.answer(interceptor.name(), rights, answer);
-        records.push(InterceptRecord::new(
-            interceptor.name(),
-            verdict,
-            latency,
-            note,
-        ));
-        if fold.is_blocked() {
-            break;
-        }
-        if interceptor.is_final(&name) {
+        let link = Link::new(&interceptor, &name, latency, &answer);
+        records.push(link.apply(&mut fold, |fold, name| fold.answer(name, rights, answer)));
+        if !fold.is_blocked() && interceptor.is_final(&name) {
             finals.push((interceptor, fold.event().clone()));
         }
     }
+    let is_complete = interceptors.next().is_none();
     for (interceptor, left) in finals {
         if fold.is_blocked() {
             break;
@@ -145,18 +148,65 @@ pub async fn run<A: Interceptor>(
         }
         let asked = |until| interceptor.ask(fold.event(), true, until);
         let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
-        let note = note_of(&answer);
-        let verdict = fold.final_answer(interceptor.name(), interceptor.on_failure(&name), answer);
-        records.push(InterceptRecord::new(
-            interceptor.name(),
-            verdict,
-            latency,
-            note,
-        ));
+        let on_failure = interceptor.on_failure(&name);
+        let mut link = Link::new(&interceptor, &name, latency, &answer);
+        link.is_final = true;
+        records.push(link.apply(&mut fold, |fold, name| {
+            fold.final_answer(name, on_failure, answer)
+        }));
     }
+    let blocked = (is_complete && fold.is_blocked()).then(|| fold.event().clone());
     ChainOutcome {
         result: fold.finish(),
         records,
+        blocked,
+    }
+}
+
+/// An interceptor that has answered.
+struct Link<'a> {
+    name: &'a str,
+    is_audit: bool,
+    is_final: bool,
+    latency: Duration,
+    note: Option<String>,
+}
+
+impl<'a> Link<'a> {
+    fn new(
+        interceptor: &'a impl Interceptor,
+        event: &InterceptName,
+        latency: Duration,
+        answer: &InterceptAnswer,
+    ) -> Self {
+        Self {
+            name: interceptor.name(),
+            is_audit: interceptor.is_audited(event),
+            is_final: false,
+            latency,
+            note: note_of(answer),
+        }
+    }
+
+    /// Applies the answer to the event, or in audit mode to a copy of it.
+    fn apply(
+        self,
+        fold: &mut Fold,
+        answer: impl FnOnce(&mut Fold, &str) -> Verdict,
+    ) -> InterceptRecord {
+        let mut copy = self.is_audit.then(|| fold.clone());
+        let fold = copy.as_mut().unwrap_or(fold);
+        let verdict = answer(fold, self.name);
+        InterceptRecord {
+            extension: self.name.to_owned(),
+            verdict,
+            latency: self.latency,
+            is_audit: self.is_audit,
+            is_final: self.is_final,
+            changed: fold.take_changed(),
+            reason: fold.block().map(|block| block.reason.clone()),
+            note: self.note,
+        }
     }
 }
 

@@ -4,6 +4,7 @@
 //! Each interceptor sees the event as the previous one left it, and the first one that blocks ends
 //! the chain.
 
+use super::changed;
 use zot_protocol::{
     EventInterceptResponse, Intercept, InterceptName, OnFailure, Tagged, validate::Refusal,
 };
@@ -83,12 +84,18 @@ pub struct Blocked {
 pub struct Fold {
     event: Intercept,
     block: Option<Blocked>,
+    /// What the last answer changed, as JSON pointers.
+    changed: Vec<String>,
 }
 
 impl Fold {
     /// Starts with the original event.
     pub fn new(event: Intercept) -> Self {
-        Self { event, block: None }
+        Self {
+            event,
+            block: None,
+            changed: Vec::new(),
+        }
     }
 
     /// The event for the next interceptor.
@@ -99,6 +106,16 @@ impl Fold {
     /// Reports whether an interceptor has blocked the event.
     pub fn is_blocked(&self) -> bool {
         self.block.is_some()
+    }
+
+    /// Which interceptor blocked the event, if any.
+    pub fn block(&self) -> Option<&Blocked> {
+        self.block.as_ref()
+    }
+
+    /// Returns what the last answer changed, as JSON pointers.
+    pub(super) fn take_changed(&mut self) -> Vec<String> {
+        std::mem::take(&mut self.changed)
     }
 
     /// Returns the event as the interceptors left it, or which of them blocked it.
@@ -117,7 +134,7 @@ impl Fold {
         };
         if response.block {
             return if self.can_be_blocked() {
-                self.block(extension, response.reason)
+                self.refuse(extension, response.reason)
             } else {
                 Verdict::Allowed
             };
@@ -138,7 +155,7 @@ impl Fold {
         answer: InterceptAnswer,
     ) -> Verdict {
         match answer {
-            Ok(response) if response.block => self.block(extension, response.reason),
+            Ok(response) if response.block => self.refuse(extension, response.reason),
             Ok(_) => Verdict::Allowed,
             Err(failure) => self.failure(extension, on_failure, failure),
         }
@@ -151,29 +168,46 @@ impl Fold {
         response: EventInterceptResponse,
         granted: bool,
     ) -> Result<bool, Failure> {
-        let name = InterceptName::from(self.event.name());
-        let changes = match &mut self.event {
+        let text = not_empty(response.replace_text);
+        let all_of = |place: &str| vec![place.to_owned()];
+        let changed = match &mut self.event {
             Intercept::ToolCall(call) => {
-                replace(&mut call.tool_args, response.modified_args, granted)
+                let args = &mut call.tool_args;
+                replace(args, response.modified_args, granted, |before, after| {
+                    changed::in_object("/tool_args", before, after)
+                })
             }
             Intercept::AssistantMessage(message) => {
-                replace(&mut message.text, not_empty(response.replace_text), granted)
+                replace(&mut message.text, text, granted, |_, _| all_of("/text"))
             }
             Intercept::UserMessage(message) => {
-                replace(&mut message.text, not_empty(response.replace_text), granted)
+                replace(&mut message.text, text, granted, |_, _| all_of("/text"))
             }
             Intercept::ToolResult(result) => {
-                replace(&mut result.content, response.replace_content, granted)
+                let content = &mut result.content;
+                replace(
+                    content,
+                    response.replace_content,
+                    granted,
+                    |before, after| changed::in_content("/content", before, after),
+                )
             }
             Intercept::BeforeAgentStart(start) => {
-                replace(&mut start.system_prompt, response.system_prompt, granted)
+                let prompt = &mut start.system_prompt;
+                replace(prompt, response.system_prompt, granted, |_, _| {
+                    all_of("/system_prompt")
+                })
             }
-            _ => false,
+            _ => None,
         };
-        if changes && !granted {
-            return Err(Failure::NotGranted(name));
+        match changed {
+            None => Ok(false),
+            Some(_) if !granted => Err(Failure::NotGranted(InterceptName::from(self.event.name()))),
+            Some(changed) => {
+                self.changed = changed;
+                Ok(true)
+            }
         }
-        Ok(changes)
     }
 
     fn failure(&mut self, extension: &str, on_failure: OnFailure, failure: Failure) -> Verdict {
@@ -182,7 +216,7 @@ impl Fold {
             && refusal.says_block
             && self.can_be_blocked()
         {
-            return self.block(extension, None);
+            return self.refuse(extension, None);
         }
         // An event that is too large for a frame is always blocked; otherwise it could bypass a
         // guard.
@@ -197,7 +231,7 @@ impl Fold {
         Verdict::FailedOpen(failure)
     }
 
-    fn block(&mut self, extension: &str, reason: Option<String>) -> Verdict {
+    fn refuse(&mut self, extension: &str, reason: Option<String>) -> Verdict {
         let reason = reason.filter(|reason| !reason.trim().is_empty());
         let reason = reason.unwrap_or_else(|| format!("refused by {extension}"));
         self.block = Some(Blocked {
@@ -213,15 +247,20 @@ impl Fold {
     }
 }
 
-/// Reports whether `rewrite` differs from `place`. If so, and if `granted`, replaces `place`.
-fn replace<T: PartialEq>(place: &mut T, rewrite: Option<T>, granted: bool) -> bool {
-    let Some(rewrite) = rewrite.filter(|rewrite| rewrite != place) else {
-        return false;
-    };
-    if granted {
-        *place = rewrite;
+/// Replaces `place` if `rewrite` differs from it and is `granted`. Returns `None` if it does not
+/// differ, otherwise what `compare` says about the difference.
+fn replace<T: PartialEq>(
+    place: &mut T,
+    rewrite: Option<T>,
+    granted: bool,
+    compare: impl FnOnce(&T, &T) -> Vec<String>,
+) -> Option<Vec<String>> {
+    let rewrite = rewrite.filter(|rewrite| rewrite != place)?;
+    if !granted {
+        return Some(Vec::new());
     }
-    true
+    let before = std::mem::replace(place, rewrite);
+    Some(compare(&before, place))
 }
 
 /// Returns `None` for empty text, which does not count as a rewrite.

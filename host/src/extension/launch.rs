@@ -1,8 +1,8 @@
 //! What is needed to start an extension.
 
-use std::path::PathBuf;
+use std::{collections::BTreeSet, path::PathBuf};
 
-use zot_protocol::Manifest;
+use zot_protocol::{InterceptName, Manifest};
 
 use super::{
     data::{DataDir, DataOwner},
@@ -26,6 +26,8 @@ pub struct Launch {
     pub scope: Scope,
     /// Unknown fields of the manifest, to be logged.
     pub unknown_fields: Vec<String>,
+    /// The events that it intercepts in audit mode.
+    pub(crate) audited: BTreeSet<InterceptName>,
 }
 
 impl Launch {
@@ -45,6 +47,7 @@ impl Launch {
             home: home.clone(),
             scope: Scope::Explicit,
             unknown_fields: Vec::new(),
+            audited: BTreeSet::new(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::{Arc, atomic::Ordering};
 
 use tokio::task::JoinSet;
 use zot_protocol::{
-    InterceptPolicy, Manifest, NoteLevel, OnFailure,
+    InterceptName, NoteLevel, OnFailure,
     rpc::{ExtensionInfo, ExtensionState, ReloadFailure, ReloadStats},
 };
 
@@ -230,7 +230,7 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
     let mut slots: Vec<Option<Slot>> = launches.iter().map(|_| None).collect();
     for (index, mut launch) in launches.into_iter().enumerate() {
         let shared = Arc::clone(shared);
-        tighten(&mut launch.manifest, &shared);
+        apply_settings(&mut launch, &shared);
         starting.spawn(async move {
             let slot = match Member::start(launch.clone(), &shared).await {
                 Ok(member) => Slot::Started(member),
@@ -245,6 +245,7 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
                         notes,
                         log: log_of(&launch, &shared.config.limits),
                         manifest: launch.manifest,
+                        audited: launch.audited,
                     }))
                 }
             };
@@ -258,17 +259,19 @@ async fn start_all(launches: Vec<Launch>, shared: &Arc<Shared>) -> Vec<Slot> {
     slots.into_iter().flatten().collect()
 }
 
-/// Applies the user's `on_failure` settings. They can change what a failure does from allowing the
-/// event to blocking it, but not the reverse.
-fn tighten(manifest: &mut Manifest, shared: &Shared) {
-    if let Some(settings) = shared.config.settings.get(&manifest.name) {
-        for (event, &on_failure) in &settings.on_failure {
-            if on_failure == OnFailure::Block {
-                let policy = InterceptPolicy::new(OnFailure::Block);
-                manifest.intercept.0.insert(event.clone(), policy);
-            }
+/// Applies the user's settings. `on_failure` can change what a failure does from allowing the event
+/// to blocking it, but not the reverse. Audit mode is the only way to loosen a guard.
+fn apply_settings(launch: &mut Launch, shared: &Shared) {
+    let Some(settings) = shared.config.settings.get(&launch.manifest.name) else {
+        return;
+    };
+    for (event, &on_failure) in &settings.on_failure {
+        if on_failure == OnFailure::Block {
+            let policies = &mut launch.manifest.intercept.0;
+            policies.entry(event.clone()).or_default().on_failure = OnFailure::Block;
         }
     }
+    launch.audited = settings.audited().cloned().collect();
 }
 
 /// Cancels the tool calls that extensions are making and accepts no more, so that no extension acts
@@ -329,5 +332,11 @@ fn info(slot: &Slot) -> ExtensionInfo {
         intercepts.map(ToString::to_string).collect(),
     );
     info.error = error;
+    let audited = slot.audited().iter();
+    let intercepted = |event: &&InterceptName| slot.intercepts(event);
+    info.audited = audited
+        .filter(intercepted)
+        .map(ToString::to_string)
+        .collect();
     info
 }

@@ -1,6 +1,6 @@
 //! The extensions of a host in load order, including those that failed to start.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::BTreeSet, sync::Arc, time::Duration};
 
 use tokio::time::Instant;
 use zot_process::LogFile;
@@ -23,6 +23,8 @@ pub(super) enum Slot {
 /// An extension that could not be started. The events that its manifest guards are still blocked.
 pub(super) struct FailedStart {
     pub(super) manifest: Manifest,
+    /// The events that it intercepts in audit mode.
+    pub(super) audited: BTreeSet<InterceptName>,
     pub(super) why: String,
     pub(super) warned: WarnedFailures,
     pub(super) notes: Arc<Notes>,
@@ -52,8 +54,15 @@ impl Slot {
             }
             Self::Failed(failed) => &failed.warned,
         };
+        if record.is_audit && record.verdict == Verdict::Blocked {
+            let reason = record.reason.as_deref().unwrap_or_default();
+            self.log(&format!("audit mode: would have blocked {event}: {reason}"));
+        }
         let (failure, done, done_without) = match &record.verdict {
             Verdict::FailedOpen(failure) => (failure, "allowed", "left unchanged"),
+            Verdict::FailedClosed(failure) if record.is_audit => {
+                (failure, "allowed, because of audit mode", "left unchanged")
+            }
             Verdict::FailedClosed(failure) => (failure, "blocked", "blocked"),
             _ => return,
         };
@@ -61,18 +70,22 @@ impl Slot {
             Failure::NotGranted(_) => format!("{failure}; {event} was {done_without}"),
             _ => format!("failed to intercept {event}, which was {done}: {failure}"),
         };
-        match self {
-            Self::Failed(failed) => failed.log.note(&message),
-            Self::Started(member) => {
-                member.log(&message);
-                // A reload interrupted the chain, which is not the extension's fault.
-                if member.connection.is_shutting_down() {
-                    return;
-                }
-            }
+        self.log(&message);
+        // If a reload interrupted the chain, that is not the extension's fault.
+        if let Self::Started(member) = self
+            && member.connection.is_shutting_down()
+        {
+            return;
         }
         if warned.first(failure) {
             self.notes().add(NoteLevel::Warn, &message);
+        }
+    }
+
+    fn log(&self, line: &str) {
+        match self {
+            Self::Started(member) => member.log(line),
+            Self::Failed(failed) => failed.log.note(line),
         }
     }
 
@@ -90,6 +103,14 @@ impl Slot {
         match self {
             Self::Started(member) => &member.notes,
             Self::Failed(failed) => &failed.notes,
+        }
+    }
+
+    /// The events that the extension intercepts in audit mode.
+    pub(super) fn audited(&self) -> &BTreeSet<InterceptName> {
+        match self {
+            Self::Started(member) => &member.launch.audited,
+            Self::Failed(failed) => &failed.audited,
         }
     }
 
@@ -117,6 +138,10 @@ impl Interceptor for Slot {
 
     fn is_final(&self, event: &InterceptName) -> bool {
         self.manifest().intercept.is_final(event)
+    }
+
+    fn is_audited(&self, event: &InterceptName) -> bool {
+        self.audited().contains(event)
     }
 
     fn deadline(&self) -> Duration {

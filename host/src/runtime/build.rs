@@ -8,6 +8,7 @@ use zot_protocol::{HelloAck, NoteLevel, PROTOCOL_VERSION, Reasoning};
 use super::RuntimeConfig;
 use crate::{
     HostConfig, clock,
+    decisions::DecisionLog,
     extension::{
         Builtins, Launch,
         discover::{TrustProject, discover, escape},
@@ -38,7 +39,11 @@ pub(super) fn ack(config: &RuntimeConfig, provider: &str, model: &str) -> HelloA
     HelloAck::new(PROTOCOL_VERSION, version, provider, model, cwd)
 }
 
-pub(super) fn host(config: &RuntimeConfig, provider: &str, model: &str) -> HostConfig {
+pub(super) fn host(
+    config: &RuntimeConfig,
+    (provider, model): (&str, &str),
+    session: &str,
+) -> HostConfig {
     let mut host = HostConfig::new(ack(config, provider, model));
     host.hooks = Arc::clone(&config.hooks);
     host.approvals = Arc::clone(&config.approvals);
@@ -47,6 +52,8 @@ pub(super) fn host(config: &RuntimeConfig, provider: &str, model: &str) -> HostC
     host.strict_permissions = config.strict_permissions;
     host.interactive = config.interactive;
     host.settings.clone_from(&config.extensions);
+    let log = |detail| Arc::new(DecisionLog::new(&config.home, session, detail));
+    host.decisions = config.decisions.map(log);
     host.builtins = Builtins {
         commands: config.commands.clone(),
         tools: tool::NAMES.map(str::to_owned).to_vec(),

@@ -115,7 +115,7 @@ impl Runtime {
                     .create(state.provider.name(), &state.model.id);
                 state.take_over(opened)
             };
-        self.use_scratch(state.session.id());
+        self.use_session(state.session.id());
         drop(state);
         agent.report_write_error(written);
         agent.host.start_session();

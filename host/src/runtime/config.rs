@@ -2,7 +2,7 @@
 
 use std::{collections::BTreeMap, path::PathBuf, sync::Arc};
 
-use zot_protocol::{Config, ExtensionConfig, Reasoning};
+use zot_protocol::{Config, DecisionDetail, ExtensionConfig, Reasoning};
 
 use crate::{
     agent::ToolSelection,
@@ -61,6 +61,8 @@ pub struct RuntimeConfig {
     pub trust: TrustProject,
     /// The user's settings for each extension.
     pub extensions: BTreeMap<String, ExtensionConfig>,
+    /// What to record about the decisions of interceptors. Default: nothing.
+    pub decisions: Option<DecisionDetail>,
     /// Whether to refuse an extension whose permissions cannot be enforced. Default: no.
     pub strict_permissions: bool,
     /// Whether there is a user to interact with. Default: no.
@@ -97,6 +99,7 @@ impl RuntimeConfig {
             no_ext: false,
             trust: TrustProject::Remembered(BTreeMap::new()),
             extensions: BTreeMap::new(),
+            decisions: None,
             strict_permissions: false,
             interactive: false,
             commands: Vec::new(),

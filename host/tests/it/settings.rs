@@ -411,3 +411,26 @@ fn a_rule_is_not_added_where_it_would_override_a_deny_rule() {
         assert_eq!(fixture.text(), damaged);
     }
 }
+
+#[test]
+fn the_mode_of_an_interceptor_is_set_and_reset_without_changing_the_rest() {
+    use zot_host::settings::set_intercept_mode;
+    use zot_protocol::{InterceptMode, InterceptName};
+    let before = "{\n  \"model\": \"m\",\n  \"extensions\": {\n    \"guard\": {\n      \"on_failure\": {\n        \"tool_call\": \"block\"\n      }\n    }\n  }\n}\n";
+    let fixture = ConfigFixture::with(before);
+    let events = [InterceptName::ToolCall, InterceptName::TurnStart];
+    let set = |mode| set_intercept_mode(&fixture.home, "guard", &events, mode).unwrap();
+    set(InterceptMode::Audit);
+    let config = Settings::load(&fixture.home).config;
+    let audited: Vec<_> = config.extensions["guard"].audited().cloned().collect();
+    assert_eq!(audited.len(), 2);
+    assert_eq!(config.extensions["guard"].on_failure.len(), 1);
+    set(InterceptMode::Enforce);
+    assert_eq!(fixture.text(), before);
+    // A mode that zot does not know is not audit mode.
+    let unknown = r#"{"extensions": {"guard": {"intercept": {"tool_call": {"mode": "off"}}}}}"#;
+    let settings = Settings::load(&ConfigFixture::with(unknown).home);
+    assert_eq!(settings.notices.len(), 1);
+    let guard = settings.config.extensions.get("guard");
+    assert_eq!(guard.map_or(0, |guard| guard.audited().count()), 0);
+}

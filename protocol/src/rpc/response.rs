@@ -500,6 +500,12 @@ pub struct ExtensionInfo {
     pub tools: Vec<String>,
     /// The names of the events that the extension intercepts.
     pub intercepts: Vec<String>,
+    /// The names of the events that it intercepts in audit mode: its answers are recorded, but not
+    /// applied. Absent: none.
+    #[new(default)]
+    #[serde(default, deserialize_with = "or_default")]
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub audited: Vec<String>,
     /// Why the extension failed. Absent: it did not fail.
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]

@@ -45,7 +45,7 @@ impl NoteQueue {
         self.arrived.notify_one();
     }
 
-    /// Takes the next note, if there is one.
+    /// Takes the next note. Once the queue is empty, returns a warning about dropped notes, if any.
     pub(crate) fn take(&self) -> Option<QueuedNote> {
         let mut queue = self.queue.lock();
         let note = queue.notes.pop_front();

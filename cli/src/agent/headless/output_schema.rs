@@ -34,7 +34,7 @@ impl OutputSchema {
         })
     }
 
-    /// Returns the prompt with the schema.
+    /// Returns the prompt with the schema appended.
     pub(crate) fn prompt(&self, text: &str) -> Prompt {
         let schema = Value::Object((*self.schema).clone());
         self.prompt_of(format!(
@@ -48,8 +48,8 @@ impl OutputSchema {
         prompt
     }
 
-    /// Checks the answer of a run, and replaces it with its JSON. Returns a prompt if the model
-    /// should try again, which it may do once.
+    /// Checks the answer of a run, and strips everything around its JSON. The first time that the
+    /// answer is invalid, returns a prompt that asks the model to correct it, and the reason.
     pub(crate) fn check(&mut self, outcome: &mut Outcome) -> Option<(Prompt, String)> {
         let answer = outcome.answer()?;
         match self.json_in(answer) {

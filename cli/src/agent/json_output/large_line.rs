@@ -8,7 +8,7 @@ use tokio::sync::mpsc;
 use crate::clean;
 
 const PIECE: usize = 64 * 1024;
-/// Maximum number of pieces that are serialised before they are needed.
+/// Maximum number of pieces that are serialised ahead of the writer.
 const CAPACITY: usize = 2;
 
 #[derive(Debug)]
@@ -19,7 +19,8 @@ impl LargeLine {
         let (to, pieces) = mpsc::channel(CAPACITY);
         tokio::task::spawn_blocking(move || {
             let mut to = BufWriter::with_capacity(PIECE, PieceSender(to));
-            // This fails if the receiver is dropped, and the rest is then no longer needed.
+            // Ignore errors: a write fails only if the receiver was dropped, and then the rest of
+            // the line is not needed.
             let _ = clean::write_json(&mut to, &line)
                 .map_err(io::Error::from)
                 .and_then(|()| to.write_all(b"\n"))

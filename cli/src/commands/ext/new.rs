@@ -19,7 +19,7 @@ pub(super) fn run(context: &Context, args: &New) -> anyhow::Result<()> {
     let (build, clean) = match lang {
         Language::Rust => (
             Some("cargo install --path . --root ."),
-            // `zot ext install` copies the whole directory, including `target`.
+            // Frees disk space. `zot ext install` skips `target` because of `.zotignore`.
             Some("cargo clean"),
         ),
         _ => (None, None),

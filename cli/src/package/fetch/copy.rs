@@ -50,10 +50,10 @@ impl Stamp {
     }
 }
 
-/// Lists the files to leave out of the package, in `.gitignore` syntax. `.gitignore` itself is not
-/// used, because it often lists build output, which must be installed.
+/// The file that lists what to leave out of the package, in `.gitignore` syntax. `.gitignore`
+/// itself is not used, because it often lists build output, which must be installed.
 const IGNORE_FILE: &str = ".zotignore";
-/// The maximum size of that file.
+/// The maximum size of a `.zotignore` file.
 const IGNORE_BYTES: usize = 64 << 10;
 
 /// Lists everything in a directory except `.git` and the files that its `.zotignore` excludes.
@@ -100,7 +100,8 @@ fn walk(
             return Err(ContentsError::Name(name).into());
         };
         let path = format!("{prefix}{text}");
-        // Check this before the kind: an ignored socket must not prevent the installation.
+        // Apply the ignore patterns before `kind` rejects special files: an ignored socket must not
+        // prevent the installation.
         let is_directory = match entry.file_type() {
             // Some file systems do not report the type.
             FileType::Unknown => statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)

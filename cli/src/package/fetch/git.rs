@@ -27,7 +27,7 @@ const TICK: Duration = Duration::from_millis(25);
 /// How long to wait for a cancelled thread.
 const CANCEL_GRACE: Duration = Duration::from_millis(500);
 
-/// Fetches into a new repository at `own`. A repository on this disk is read in place.
+/// Fetches into a new repository at `own`. A local repository is read in place instead.
 pub(super) fn fetch(
     url: &GitUrl,
     wanted: Option<&str>,

@@ -24,7 +24,7 @@ impl GitCredentials {
             .into_iter()
             .filter_map(|name| Some(ssh.as_ref()?.join(name)))
             .filter(|path| path.is_file());
-        // A token is often passed as the user name, without a password.
+        // A token is often passed as the user name. In that case, send an empty password.
         let password = url
             .password
             .clone()

@@ -1,4 +1,4 @@
-//! Reads a repository on this disk in place.
+//! Reads a local repository in place.
 //!
 //! libgit2's local transport copies the whole history through memory, one complete object at a
 //! time, and a 4 MB repository can contain a 4 GiB file. This module copies nothing and checks the

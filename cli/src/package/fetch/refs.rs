@@ -21,7 +21,8 @@ pub(crate) struct Found {
     /// The ref's short name; `None` for a detached `HEAD`.
     pub(crate) name: Option<String>,
     pub(super) want: Want,
-    /// The commit, if the server lists it. Not every server lists the commit of an annotated tag.
+    /// The commit, or the tag object if the server does not list the commit of an annotated tag.
+    /// `None` for an abbreviated commit that no ref points to.
     pub(crate) commit: Option<Oid>,
     /// A note about another ref with the same name.
     pub(crate) note: Option<String>,
@@ -137,7 +138,7 @@ fn find_commit(heads: &[Head], wanted: &str) -> Result<Found, RefError> {
         };
         return Ok(found(want, Some(oid)));
     }
-    // With this many digits, a second match is unlikely.
+    // With this many digits, other commits are unlikely to match, so use the commit of the ref.
     if digits.len() >= SHORT_DIGITS
         && let [head] = at[..]
     {

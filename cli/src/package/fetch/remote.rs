@@ -213,7 +213,8 @@ impl<'s> Session<'s> {
                 Err(FetchError::Git(message)) if message.contains("shallow") => {
                     why_full = Some("the server does not support shallow fetches");
                 }
-                // Servers differ in how they report that they refuse to send a commit.
+                // Servers report a refused commit in different ways, so treat every error as a
+                // refusal.
                 Err(FetchError::Git(_)) if matches!(found.want, Want::Commit(_)) => {
                     why_full = Some("the server does not send commits that no ref points to");
                 }

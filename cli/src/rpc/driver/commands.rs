@@ -102,8 +102,8 @@ impl Driver {
         Ok(())
     }
 
-    /// Sends the list of models once the provider's server has returned its own. If the server does
-    /// not answer within a few seconds, sends only the models of the catalogue.
+    /// Sends the models of the catalogue and those that the provider's server lists. If the server
+    /// does not answer within a few seconds, sends only the models of the catalogue.
     fn list_models(&mut self, id: Option<RequestId>) {
         if self.requests.len() >= MAX_COMMANDS {
             return self.refuse(id, "get_models", "too many commands are running");
@@ -137,7 +137,7 @@ impl Driver {
     }
 }
 
-/// Checks a message from the client.
+/// Checks a message from the client, and converts it to a prompt.
 fn message(text: String, images: Option<Vec<rpc::Image>>) -> Result<Prompt, String> {
     let images = images::read(images.unwrap_or_default())?;
     // Models reject an empty message, and also every later request that includes it.

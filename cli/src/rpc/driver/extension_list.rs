@@ -17,9 +17,9 @@ use super::{
 /// What a client knows about extensions.
 pub(super) struct Told {
     registry: watch::Receiver<Arc<Registry>>,
-    /// The lists when the client last requested one. `None` if it has not requested any, or has been
-    /// notified of a change since. This limits events to one per request, however fast extensions
-    /// change.
+    /// Both lists at the time of the client's last request. `None` if the client has not requested
+    /// one, or has since been notified of a change. This limits events to one per request, however
+    /// often extensions change.
     lists: Option<(Extensions, Commands)>,
 }
 

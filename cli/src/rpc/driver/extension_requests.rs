@@ -71,7 +71,7 @@ impl Driver {
         });
     }
 
-    /// Reloads all extensions. Prompts wait until it is done.
+    /// Reloads all extensions. Prompts wait until the reload is done.
     pub(super) fn reload_extensions(&mut self, id: Option<RequestId>) {
         self.reloading = true;
         let runtime = self.runtime.clone();
@@ -124,14 +124,14 @@ impl Driver {
     }
 }
 
-/// Runs a command, and returns its extension and the result.
+/// Runs a command, and returns the name of its extension and the result.
 async fn ask(
     runtime: &Runtime,
     permits: &Semaphore,
     name: &str,
     args: &str,
 ) -> (String, Result<Box<RunCommandData>, String>) {
-    // Before the extensions have started, no command is registered.
+    // Commands are registered only once the extensions have started.
     runtime.started().await;
     let _permit = permits.acquire().await;
     let host = runtime.host();

@@ -7,6 +7,7 @@ use zot_host::{
 };
 
 use zot_process::Support;
+use zot_protocol::Config;
 
 use crate::{
     clean,
@@ -16,12 +17,13 @@ use crate::{
     },
 };
 
-pub(super) fn of(all: &[Installed], home: &Home) -> String {
-    let extensions: Vec<Value> = all.iter().map(|it| extension(it, home)).collect();
+pub(super) fn of(all: &[Installed], home: &Home, config: &Config) -> String {
+    let extensions = all.iter().map(|it| extension(it, home, config));
+    let extensions: Vec<Value> = extensions.collect();
     clean::pretty_json(&json!({ "extensions": extensions }))
 }
 
-fn extension(it: &Installed, home: &Home) -> Value {
+fn extension(it: &Installed, home: &Home, config: &Config) -> Value {
     let manifest = it.manifest.as_ref();
     json!({
         "name": it.name(),
@@ -35,6 +37,7 @@ fn extension(it: &Installed, home: &Home) -> Value {
         "source": it.entry.as_ref().map(source),
         "permissions": manifest.and_then(|manifest| manifest.permissions.as_ref()),
         "rights": manifest.map(|manifest| PermissionReport::of(manifest, Support::probe()).to_string()),
+        "audited": it.audited(config),
         "data_dir": it.data_owner(home).data_dir(home, it.name()).path.to_string_lossy(),
         "registers": it.last_known(home).map(|known| registers(&known)),
     })

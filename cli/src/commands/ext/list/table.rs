@@ -6,6 +6,7 @@ use zot_host::{
 };
 
 use zot_process::Support;
+use zot_protocol::Config;
 
 use crate::{output::Style, package::installed::Installed, registration_summary, tui::text};
 
@@ -16,7 +17,12 @@ const NONE: &str = "–";
 const GAP: &str = "  ";
 
 /// Formats the table, fitted to `columns` if given.
-pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> String {
+pub(super) fn of(
+    all: &[Installed],
+    home: &Home,
+    config: &Config,
+    columns: Option<usize>,
+) -> String {
     let style = Style::of_stdout();
     let rows: Vec<[String; 5]> = all.iter().map(row).collect();
     let mut widths = HEADINGS.map(str::len);
@@ -51,7 +57,7 @@ pub(super) fn of(all: &[Installed], home: &Home, columns: Option<usize>) -> Stri
         table.push_str(&format!("{}\n", fit(&shown(row))));
         let [.., source] = row;
         let source = Some(format!("from {source}")).filter(|_| !in_column && source != NONE);
-        for detail in source.into_iter().chain(details(it, home)) {
+        for detail in source.into_iter().chain(details(it, home, config)) {
             let room = columns.map(|columns| columns.saturating_sub(GAP.len()));
             for line in wrapped(&detail, room) {
                 let line = fit(&format!("{GAP}{line}"));
@@ -100,11 +106,18 @@ fn line(cells: &[String], widths: &[usize]) -> String {
     line
 }
 
-fn details(it: &Installed, home: &Home) -> Vec<String> {
+fn details(it: &Installed, home: &Home, config: &Config) -> Vec<String> {
     let mut details = Vec::new();
     if let Some(reason) = it.state.reason() {
         let reason = reason.lines().next().unwrap_or_default();
         details.push(format!("! {}", escape::text(reason)));
+    }
+    let audited = it.audited(config);
+    if !audited.is_empty() {
+        let events = audited.join(", ");
+        details.push(format!(
+            "! audit mode: its answers are not applied ({events})"
+        ));
     }
     let manifest = it.manifest.as_ref();
     if let Some(description) = manifest.and_then(|manifest| manifest.description.as_ref()) {

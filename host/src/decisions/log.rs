@@ -1,0 +1,306 @@
+//! The files of the record: one per session, limited in size and number.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, BufRead, BufReader, Read, Write},
+    os::unix::fs::OpenOptionsExt,
+    path::{Path, PathBuf},
+    time::SystemTime,
+};
+
+use parking_lot::Mutex;
+use zot_protocol::DecisionDetail;
+
+use super::Decision;
+use crate::{
+    home::{Home, make_private},
+    untrusted::{Follow, open_regular},
+};
+
+/// The maximum size of a file. A full file is kept as `SESSION.1.jsonl`, replacing the previous one.
+const MAX_BYTES: u64 = 1 << 20;
+/// The maximum number of sessions to keep. The oldest ones are deleted.
+const MAX_SESSIONS: usize = 200;
+
+/// Appends decisions to the file of a session.
+#[derive(Debug)]
+pub struct DecisionLog {
+    home: Home,
+    /// What a record contains.
+    pub detail: DecisionDetail,
+    session: Mutex<OpenSession>,
+}
+
+#[derive(Debug)]
+struct OpenSession {
+    path: PathBuf,
+    /// The file and its size; `None` until the first decision.
+    file: Option<(File, u64)>,
+    /// Whether the user has been told that writing failed.
+    has_failed: bool,
+}
+
+/// Error returned when decisions cannot be read.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum DecisionsError {
+    /// There are no decisions.
+    #[error("no decisions are recorded yet")]
+    None,
+    /// No session has an id that starts like this.
+    #[error("no decisions are recorded for session `{}`", .0.escape_debug())]
+    NoSession(String),
+    /// A file cannot be read.
+    #[error("cannot read `{}`: {source}", path.display())]
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// The underlying error.
+        source: io::Error,
+    },
+}
+
+/// The decisions of one session.
+#[derive(Debug, Clone, PartialEq)]
+#[non_exhaustive]
+pub struct Recorded {
+    /// The session's id.
+    pub session: String,
+    /// The decisions, oldest first.
+    pub decisions: Vec<Decision>,
+}
+
+impl DecisionLog {
+    /// Creates the record of a session. Its file is created with the first decision.
+    pub fn new(home: &Home, session: &str, detail: DecisionDetail) -> Self {
+        let path = home.decisions_of(session);
+        Self {
+            home: home.clone(),
+            detail,
+            session: Mutex::new(OpenSession {
+                path,
+                file: None,
+                has_failed: false,
+            }),
+        }
+    }
+
+    /// Continues with the record of another session.
+    pub fn set_session(&self, session: &str) {
+        let path = self.home.decisions_of(session);
+        let mut open = self.session.lock();
+        if open.path != path {
+            (open.path, open.file) = (path, None);
+        }
+    }
+
+    /// Appends a decision. Returns an error message for the user the first time that fails.
+    pub(crate) fn add(&self, decision: &Decision) -> Result<(), String> {
+        let mut open = self.session.lock();
+        let Err(error) = open.append(decision, &self.home.decisions()) else {
+            open.has_failed = false;
+            return Ok(());
+        };
+        open.file = None;
+        if std::mem::replace(&mut open.has_failed, true) {
+            return Ok(());
+        }
+        let path = open.path.display();
+        Err(format!("cannot record decisions in `{path}`: {error}"))
+    }
+}
+
+impl OpenSession {
+    fn append(&mut self, decision: &Decision, folder: &Path) -> io::Result<()> {
+        let mut line = serde_json::to_vec(decision)?;
+        line.push(b'\n');
+        if let Some((_, size)) = &self.file
+            && size + line.len() as u64 > MAX_BYTES
+        {
+            fs::rename(&self.path, older(&self.path))?;
+            self.file = None;
+        }
+        let (file, size) = match &mut self.file {
+            Some(open) => open,
+            None => {
+                if !make_private(folder)? {
+                    return Err(io::ErrorKind::NotADirectory.into());
+                }
+                remove_oldest(folder);
+                let file = open(&self.path)?;
+                let size = file.metadata()?.len();
+                self.file.insert((file, size))
+            }
+        };
+        file.write_all(&line)?;
+        *size += line.len() as u64;
+        Ok(())
+    }
+}
+
+/// Opens a file for appending. Refuses anything that is not a regular file.
+fn open(path: &Path) -> io::Result<File> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK;
+    let file = OpenOptions::new()
+        .append(true)
+        .create(true)
+        .mode(0o600)
+        .custom_flags(flags.bits().cast_signed())
+        .open(path)?;
+    if !file.metadata()?.is_file() {
+        return Err(io::Error::other("not a regular file"));
+    }
+    Ok(file)
+}
+
+fn older(path: &Path) -> PathBuf {
+    path.with_extension("1.jsonl")
+}
+
+/// The current files, most recently changed first.
+fn files(folder: &Path) -> Vec<PathBuf> {
+    let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(folder)
+        .into_iter()
+        .flatten()
+        .flatten()
+        .filter(|entry| {
+            let name = entry.file_name();
+            let name = name.to_string_lossy();
+            name.ends_with(".jsonl") && !name.ends_with(".1.jsonl")
+        })
+        .filter_map(|entry| Some((entry.metadata().ok()?.modified().ok()?, entry.path())))
+        .collect();
+    files.sort_by(|one, other| other.cmp(one));
+    files.into_iter().map(|(_, path)| path).collect()
+}
+
+fn remove_oldest(folder: &Path) {
+    // The new session is about to be added.
+    for path in files(folder).iter().skip(MAX_SESSIONS - 1) {
+        // Another process may have removed it.
+        let _ = fs::remove_file(path);
+        let _ = fs::remove_file(older(path));
+    }
+}
+
+/// Reads the decisions of the session whose id starts with `session`, or of the most recent one.
+/// Skips lines that cannot be read, such as one that is being written.
+pub fn read(home: &Home, session: Option<&str>) -> Result<Recorded, DecisionsError> {
+    let id = |path: &Path| {
+        path.file_stem()
+            .unwrap_or_default()
+            .to_string_lossy()
+            .into_owned()
+    };
+    let mut found = files(&home.decisions()).into_iter();
+    let path = match session {
+        None => found.next().ok_or(DecisionsError::None)?,
+        Some(start) => found
+            .find(|path| id(path).starts_with(start))
+            .ok_or_else(|| DecisionsError::NoSession(start.to_owned()))?,
+    };
+    let mut decisions = Vec::new();
+    for path in [older(&path), path.clone()] {
+        let failed = |source| DecisionsError::Io {
+            path: path.clone(),
+            source,
+        };
+        match open_regular(&path, Follow::Never) {
+            Ok(Some(file)) => {
+                // A decision at the end can be larger than what was left.
+                let file = BufReader::new(file.take(2 * MAX_BYTES));
+                let lines = file.split(b'\n').map_while(Result::ok);
+                decisions.extend(lines.filter_map(|line| serde_json::from_slice(&line).ok()));
+            }
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            _ => {}
+        }
+    }
+    Ok(Recorded {
+        session: id(&path),
+        decisions,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use zot_protocol::{Intercept, UserMessageIntercept};
+
+    use super::*;
+    use crate::{decisions::Subject, extension::chain::ChainOutcome};
+
+    fn decision(reason: &str) -> Decision {
+        let event: Intercept = UserMessageIntercept::new(reason).into();
+        let chain = ChainOutcome::refused(reason);
+        let mut decision = Decision::new(Subject::of(&event), &chain, DecisionDetail::Summary);
+        decision.by = Some(reason.to_owned());
+        decision
+    }
+
+    #[test]
+    fn files_are_limited_in_size_and_number_and_bad_lines_are_skipped() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        assert!(matches!(read(&home, None), Err(DecisionsError::None)));
+        let log = DecisionLog::new(&home, "first", DecisionDetail::Summary);
+        let large = decision(&"x".repeat(100_000));
+        for _ in 0..50 {
+            log.add(&large).unwrap();
+        }
+        let sizes = fs::read_dir(home.decisions()).unwrap();
+        let sizes: Vec<u64> = sizes
+            .map(|file| file.unwrap().metadata().unwrap().len())
+            .collect();
+        assert_eq!(sizes.len(), 2);
+        assert!(sizes.iter().all(|size| *size <= MAX_BYTES), "{sizes:?}");
+        log.add(&decision("last")).unwrap();
+        fs::write(
+            home.decisions().join("bad.jsonl"),
+            "\0\n{\"time\": 1}\n{\"cut",
+        )
+        .unwrap();
+        assert_eq!(read(&home, Some("bad")).unwrap().decisions, []);
+        let recorded = read(&home, Some("fir")).unwrap();
+        assert_eq!(recorded.session, "first");
+        assert_eq!(
+            recorded.decisions.last().unwrap().by.as_deref(),
+            Some("last")
+        );
+        let count = recorded.decisions.len();
+        assert!((10..=21).contains(&count), "{count}");
+
+        for session in 0..MAX_SESSIONS + 20 {
+            log.set_session(&format!("s{session}"));
+            log.add(&decision("one")).unwrap();
+        }
+        assert_eq!(files(&home.decisions()).len(), MAX_SESSIONS);
+        assert!(matches!(
+            read(&home, Some("first")),
+            Err(DecisionsError::NoSession(_))
+        ));
+        // An id from a session file can contain anything.
+        log.set_session("../../escape");
+        log.add(&decision("one")).unwrap();
+        assert!(!folder.path().join("escape.jsonl").exists());
+    }
+
+    #[test]
+    fn a_file_that_cannot_be_written_is_reported_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let home = Home::at(folder.path());
+        fs::create_dir(home.decisions()).unwrap();
+        let target = folder.path().join("target");
+        std::os::unix::fs::symlink(&target, home.decisions_of("s")).unwrap();
+        let log = DecisionLog::new(&home, "s", DecisionDetail::Summary);
+        assert!(
+            log.add(&decision("one"))
+                .unwrap_err()
+                .contains("cannot record decisions in")
+        );
+        assert_eq!(log.add(&decision("two")), Ok(()));
+        assert!(!target.exists(), "symlinks are not followed");
+        fs::remove_file(home.decisions_of("s")).unwrap();
+        assert_eq!(log.add(&decision("three")), Ok(()));
+        assert_eq!(read(&home, None).unwrap().decisions.len(), 1);
+    }
+}
