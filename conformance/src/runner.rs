@@ -26,7 +26,7 @@ use crate::{
     survey::{Survey, survey},
     target::{Target, Unstartable},
     transcript::Script,
-    verdict::Verdict,
+    verdict::{Finding, Verdict},
 };
 
 pub use repeat::quoted;
@@ -228,8 +228,12 @@ async fn try_all(
             Err(error) => {
                 let id = names.get(&error.id()).copied().unwrap_or("a check");
                 fault = Some(format!("{id} panicked: {}", panic_text(error)));
-                if let Some(end) = ends.get(id) {
+                if let (Some(end), Some(check)) = (ends.get(id), crate::check::find(id)) {
                     end.send_replace(Some(Verdict::NotExercised));
+                    progress.finished(id);
+                    let finding = Finding::new("the check itself failed; please report this");
+                    let tried = Tried::new(Verdict::NotExercised, vec![finding], Duration::ZERO);
+                    results.tried.insert(check.id, tried);
                 }
                 continue;
             }

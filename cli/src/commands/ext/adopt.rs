@@ -1,6 +1,6 @@
 //! `zot ext adopt NAME|DIR`.
 
-use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::{Context as _, bail};
 use zot_host::extension::{
@@ -13,7 +13,7 @@ use crate::{args::Which, output, package::installed};
 
 pub(super) fn run(context: &Context, which: &Which) -> anyhow::Result<()> {
     let Context { home, cwd } = context;
-    let (name, owner) = match directory(cwd, &which.name) {
+    let (name, owner) = match directory(context, &which.name) {
         Some(dir) => {
             let (manifest, _) = discover::read_manifest(&dir.join(MANIFEST))
                 .with_context(|| format!("cannot read `{}`", escape::path(&dir.join(MANIFEST))))?;
@@ -42,12 +42,14 @@ pub(super) fn run(context: &Context, which: &Which) -> anyhow::Result<()> {
 }
 
 /// Resolves a path to an extension that is not installed, such as one loaded with `--ext`.
-fn directory(cwd: &Path, given: &str) -> Option<std::path::PathBuf> {
+fn directory(context: &Context, given: &str) -> Option<PathBuf> {
+    let Context { home, cwd } = context;
     let dir = cwd.join(given).canonicalize().ok()?;
-    let is_installed = |store: std::path::PathBuf| {
+    let is_installed = |store: PathBuf| {
         let store = store.canonicalize().ok();
         store.is_some_and(|store| dir.parent() == Some(&store))
     };
     let is_path = given.contains('/') && dir.is_dir();
-    (is_path && !is_installed(cwd.join(".zot/extensions"))).then_some(dir)
+    let stores = [cwd.join(".zot/extensions"), home.extensions()];
+    (is_path && !stores.into_iter().any(is_installed)).then_some(dir)
 }

@@ -16,14 +16,7 @@ pub(super) fn run(context: &Context, args: &New) -> anyhow::Result<()> {
         text.push_str(&format!("  {}\n", style.muted(file)));
     }
     text.push_str("\nNext:\n");
-    let (build, clean) = match lang {
-        Language::Rust => (
-            Some("cargo install --path . --root ."),
-            // Frees disk space. `zot ext install` skips `target` because of `.zotignore`.
-            Some("cargo clean"),
-        ),
-        _ => (None, None),
-    };
+    let build = (*lang == Language::Rust).then_some("cargo install --path . --root .");
     let enter = format!("cd {name}");
     let try_it = format!("zot ext run . {} Ada", created.command);
     let steps = [
@@ -31,7 +24,6 @@ pub(super) fn run(context: &Context, args: &New) -> anyhow::Result<()> {
         build,
         Some(&try_it),
         Some("zot-conform ."),
-        clean,
         Some("zot ext install ."),
     ];
     for step in steps.into_iter().flatten() {

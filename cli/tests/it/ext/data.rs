@@ -177,3 +177,18 @@ fn purge_removes_the_data_and_its_owner_record() {
     assert_eq!(stored_data(&world).len(), 1);
     assert!(!world.path("zot/data-owners/notes.json").exists());
 }
+
+/// The path of an installed extension is another way to name it.
+#[test]
+fn adopting_by_the_path_of_an_installed_extension_is_adopting_by_its_name() {
+    let world = World::new();
+    write(&world.path("a"), "a");
+    run(&world, &["--ext", "../a"]);
+    let (_, url) = repository(&world, "installed", "i");
+    world.ext(&["install", &url, "--yes"]);
+    let path = world.path("zot/extensions/notes");
+    world.ext(&["adopt", text(&path)]);
+    run(&world, &[]);
+    let kept = stored_data(&world);
+    assert_eq!(kept[0], ("notes".to_owned(), "a i ".to_owned()), "{kept:?}");
+}
