@@ -1,6 +1,7 @@
 //! The state that the screen is drawn from. [`update`](super::update::update) applies messages to
 //! it.
 
+mod delay;
 mod item;
 mod notes;
 mod panel;
@@ -29,6 +30,7 @@ use super::{
     theme::Theme,
 };
 
+pub(crate) use delay::AnswerDelay;
 pub(crate) use item::{FinishedCall, Item, Level};
 pub(crate) use notes::{Note, Notes};
 pub(crate) use panel::{Panel, PanelInput};
@@ -41,9 +43,6 @@ pub(crate) use turn::{Call, Retry, Steered, Turn};
 
 /// How soon a second ctrl+c must follow the first one to exit.
 const EXIT_WINDOW: Duration = Duration::from_secs(2);
-/// How long a new question accepts no key except Esc. A user who is typing when a question appears
-/// has not read it yet.
-const ANSWER_DELAY: Duration = Duration::from_millis(700);
 /// Maximum number of folded results that can still be unfolded.
 const MAX_FOLDED: usize = 20;
 
@@ -82,8 +81,9 @@ pub(crate) struct State {
     pub(crate) shell: Option<ShellRun>,
     /// Outputs of the user's commands, to send with the next message.
     pub(crate) outputs: Outputs,
-    /// When an extension last inserted text that the user has not edited since.
-    inserted: Option<Instant>,
+    /// Set while the editor contains inserted text that the user has not edited. A user who has
+    /// not seen the text yet does not edit it.
+    inserted: Option<AnswerDelay>,
     /// Prompts and commands that are waiting for the agent to become idle.
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) submits: Submits,
@@ -221,18 +221,18 @@ pub(crate) struct TrustDialog {
     pub(crate) selected: usize,
     /// What to do after the last answer.
     pub(crate) then: AfterTrust,
-    /// The earliest time at which the dialog accepts an answer.
-    pub(crate) answerable_from: Instant,
+    /// The delay of the first open extension.
+    pub(crate) delay: AnswerDelay,
 }
 
 impl TrustDialog {
-    pub(crate) fn new(untrusted: Vec<UntrustedExtension>, then: AfterTrust, now: Instant) -> Self {
+    pub(crate) fn new(untrusted: Vec<UntrustedExtension>, then: AfterTrust) -> Self {
         Self {
             open: untrusted.into(),
             answers: Vec::new(),
             selected: 0,
             then,
-            answerable_from: now + ANSWER_DELAY,
+            delay: AnswerDelay::default(),
         }
     }
 }
@@ -346,37 +346,41 @@ impl State {
         });
     }
 
-    /// Returns the time from which a question that appears now can be answered.
-    pub(crate) fn answerable_from(&self) -> Instant {
-        self.now + ANSWER_DELAY
+    /// Records what the user sees from now on. Must be called before each frame.
+    pub(crate) fn drawn(&mut self) {
+        let (focus, now) = (self.focus(), self.now);
+        if let Some(question) = self.questions.front_mut() {
+            question.delay.drawn(focus == Focus::Question, now);
+        }
+        if let Some(Dialog::Trust(trust)) = &mut self.dialog {
+            trust.delay.drawn(focus == Focus::Dialog, now);
+        }
+        if let Some(inserted) = &mut self.inserted {
+            inserted.drawn(focus == Focus::Editor, now);
+        }
     }
 
     /// Reports whether an open question does not accept answers yet.
     fn is_answer_delayed(&self) -> bool {
         let trust = match &self.dialog {
-            Some(Dialog::Trust(trust)) => Some(trust.answerable_from),
+            Some(Dialog::Trust(trust)) => Some(&trust.delay),
             _ => None,
         };
-        let question = self
-            .questions
-            .front()
-            .map(|question| question.answerable_from);
-        trust
-            .into_iter()
-            .chain(question)
-            .any(|from| self.now < from)
+        let question = self.questions.front().map(|question| &question.delay);
+        let mut delays = trust.into_iter().chain(question);
+        delays.any(|delay| !delay.is_over(self.now))
     }
 
     /// Records that the editor contains text that the user may not have written.
     pub(crate) fn mark_inserted(&mut self) {
-        self.inserted = Some(self.now);
+        self.inserted = Some(AnswerDelay::default());
     }
 
     /// Records that the user has changed the text. Keys pressed just after text was inserted do not
     /// count, because the user has not seen it yet.
     pub(crate) fn mark_edited(&mut self) {
-        let was_unseen = |at: Instant| self.now.saturating_duration_since(at) < ANSWER_DELAY;
-        if self.editor.is_empty() || !self.inserted.is_some_and(was_unseen) {
+        let is_seen = |delay: AnswerDelay| delay.is_over(self.now);
+        if self.editor.is_empty() || self.inserted.is_none_or(is_seen) {
             self.inserted = None;
         }
     }

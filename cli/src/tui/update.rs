@@ -53,7 +53,7 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
             if untrusted.is_empty() {
                 effects.push(Effect::Trust(Vec::new(), then));
             } else {
-                state.dialog = Some(Dialog::Trust(TrustDialog::new(untrusted, then, now)));
+                state.dialog = Some(Dialog::Trust(TrustDialog::new(untrusted, then)));
             }
         }
         Message::Started(conversation) => {

@@ -8,7 +8,7 @@ use crate::{
     tui::{
         editor::Outcome,
         message::Effect,
-        state::{Dialog, Level, Picked, State, step_wrapping},
+        state::{AnswerDelay, Dialog, Level, Picked, State, step_wrapping},
     },
 };
 
@@ -95,7 +95,7 @@ fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<E
     };
     let answer = match key.code {
         _ if closes => None,
-        _ if now < trust.answerable_from => return,
+        _ if !trust.delay.is_over(now) => return,
         KeyCode::Up | KeyCode::Down | KeyCode::Tab | KeyCode::BackTab => {
             trust.selected = 1 - trust.selected;
             return;
@@ -109,7 +109,8 @@ fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<E
     if let (Some(extension), Some(answer)) = (extension, answer) {
         trust.answers.push((extension, answer));
     }
-    trust.selected = 0;
+    // A key that was meant for this extension must not answer for the next one.
+    (trust.selected, trust.delay) = (0, AnswerDelay::default());
     if trust.open.is_empty() {
         let answers = std::mem::take(&mut trust.answers);
         effects.push(Effect::Trust(answers, trust.then));

@@ -15,25 +15,13 @@ pub(super) fn ask(state: &mut State, number: u64, call: AskedCall, effects: &mut
     if state.approvals.decide(&call.pending()) == Decision::Allow {
         return effects.push(Effect::Answer(number, true));
     }
-    let question = Question::new(number, call, state.answerable_from());
+    let question = Question::new(number, call);
     state.questions.push_back(question);
 }
 
 /// Removes a question that no longer needs an answer.
 pub(super) fn withdraw(state: &mut State, number: u64) {
-    let front = state.questions.front().map(|it| it.number);
     state.questions.retain(|it| it.number != number);
-    if front == Some(number) {
-        next_appears(state);
-    }
-}
-
-/// Makes the next question visible. A key that was meant for the previous one must not answer it.
-fn next_appears(state: &mut State) {
-    let from = state.answerable_from();
-    if let Some(question) = state.questions.front_mut() {
-        question.answerable_from = from;
-    }
 }
 
 pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
@@ -49,7 +37,7 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         question.scroll = to.min(visible.last_scroll());
     };
     let answer = match key.code {
-        code if now < question.answerable_from && code != KeyCode::Esc => return,
+        code if !question.delay.is_over(now) && code != KeyCode::Esc => return,
         KeyCode::Up | KeyCode::BackTab => return question.step(-1),
         KeyCode::Down | KeyCode::Tab => return question.step(1),
         KeyCode::PageUp => return scroll(question, &|at, page| at.saturating_sub(page)),
@@ -99,7 +87,6 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         }
         !is_allowed
     });
-    next_appears(state);
 }
 
 #[cfg(test)]
@@ -131,11 +118,13 @@ mod tests {
             let message = Message::Host(HostMessage::Confirm(number, Box::new(call)));
             update(&mut state, message, now);
         }
+        state.drawn();
         (state, now)
     }
 
     fn press(state: &mut State, key: char, now: Instant) -> Vec<(u64, bool)> {
         let effects = update(state, Message::Key(KeyCode::Char(key).into()), now);
+        state.drawn();
         let answers = effects.into_iter().filter_map(|effect| match effect {
             Effect::Answer(number, yes) => Some((number, yes)),
             _ => None,
@@ -156,8 +145,34 @@ mod tests {
         let (mut state, _) = asked(&["one", "two"]);
         let withdrawn = Message::Host(HostMessage::Withdrawn(0));
         update(&mut state, withdrawn, after(5_000));
+        state.drawn();
         assert_eq!(press(&mut state, 'y', after(5_600)), []);
         assert_eq!(press(&mut state, 'y', after(5_800)), [(1, true)]);
+    }
+
+    /// Nothing is drawn while the user's text editor is open.
+    #[test]
+    fn a_question_that_has_not_been_drawn_accepts_only_esc() {
+        let (mut state, start) = asked(&[]);
+        let after = |milliseconds| start + Duration::from_millis(milliseconds);
+        let ask = |state: &mut State, number, now| {
+            let call = AskedCall {
+                caller: None,
+                tool: "bash".to_owned(),
+                args: zot_protocol::Object::new(),
+                preview: None,
+                rule: None,
+            };
+            let message = Message::Host(HostMessage::Confirm(number, Box::new(call)));
+            update(state, message, now);
+        };
+        ask(&mut state, 0, start);
+        assert_eq!(press(&mut state, 'y', after(5_000)), []);
+        assert_eq!(press(&mut state, 'y', after(5_600)), []);
+        assert_eq!(press(&mut state, 'y', after(5_800)), [(0, true)]);
+        ask(&mut state, 1, after(6_000));
+        let effects = update(&mut state, Message::Key(KeyCode::Esc.into()), after(6_000));
+        assert!(matches!(effects[..], [Effect::Answer(1, false)]));
     }
 
     #[test]

@@ -99,7 +99,7 @@ fn choices(
     let keys: Vec<String> = question.answers.iter().map(|it| it.0.to_string()).collect();
     let labels = question.answers.iter().map(|it| it.1.as_str());
     let pairs: Vec<(&str, &str)> = keys.iter().map(String::as_str).zip(labels).collect();
-    let accepts = now >= question.answerable_from;
+    let accepts = question.delay.is_over(now);
     let mut lines = answers(&pairs, question.selected, accepts, width, theme);
     let saves = if question.saves {
         "  s  remember for: all sessions (config.json)"
