@@ -379,9 +379,11 @@ impl State {
     /// Records that the user has changed the text. Keys pressed just after text was inserted do not
     /// count, because the user has not seen it yet.
     pub(crate) fn mark_edited(&mut self) {
-        let is_seen = |delay: AnswerDelay| delay.is_over(self.now);
-        if self.editor.is_empty() || self.inserted.is_none_or(is_seen) {
-            self.inserted = None;
+        match &mut self.inserted {
+            Some(delay) if !self.editor.is_empty() && !delay.is_over(self.now) => {
+                delay.restart(self.now);
+            }
+            _ => self.inserted = None,
         }
     }
 

@@ -298,13 +298,17 @@ fn logout(state: &mut State, args: &str, effects: &mut Vec<Effect>) {
 }
 
 fn yolo(state: &mut State) {
-    let (mode, text) = if state.approvals.mode() == ConfirmMode::Always {
-        (ConfirmMode::Never, "tools will run without asking")
-    } else {
-        (ConfirmMode::Always, "zot will ask before each tool call")
-    };
-    state.approvals.set_mode(mode);
-    state.notify(Level::Done, text);
+    if state.approvals.mode() == ConfirmMode::Always {
+        return stop_asking(state);
+    }
+    state.approvals.set_mode(ConfirmMode::Always);
+    state.notify(Level::Done, "zot will ask before each tool call");
+}
+
+/// Runs all tool calls without asking from now on.
+pub(super) fn stop_asking(state: &mut State) {
+    state.approvals.set_mode(ConfirmMode::Never);
+    state.notify(Level::Done, "tools will run without asking");
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use zot_host::provider::ApiKey;
 
+use super::question::is_navigation;
 use crate::{
     clean,
     tui::{
@@ -49,7 +50,10 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
 }
 
 pub(super) fn paste(state: &mut State, text: &str) {
+    let now = state.now;
     match &mut state.dialog {
+        // It was meant for the editor.
+        Some(Dialog::Trust(trust)) => trust.delay.restart(now),
         Some(Dialog::Picker(picker)) => {
             let text = clean::line(text);
             picker.filter_by(|filter| filter.push_str(&text));
@@ -95,7 +99,12 @@ fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<E
     };
     let answer = match key.code {
         _ if closes => None,
-        _ if !trust.delay.is_over(now) => return,
+        code if !trust.delay.is_over(now) => {
+            if !is_navigation(code) {
+                trust.delay.restart(now);
+            }
+            return;
+        }
         KeyCode::Up | KeyCode::Down | KeyCode::Tab | KeyCode::BackTab => {
             trust.selected = 1 - trust.selected;
             return;
@@ -103,7 +112,8 @@ fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<E
         KeyCode::Enter => Some(trust.selected == 1),
         KeyCode::Char('y' | 'Y') => Some(true),
         KeyCode::Char('n' | 'N') => Some(false),
-        _ => return,
+        // The user is writing something else.
+        _ => return trust.delay.restart(now),
     };
     let extension = trust.open.pop_front();
     if let (Some(extension), Some(answer)) = (extension, answer) {

@@ -32,7 +32,7 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
 
 pub(super) fn paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
     match state.focus() {
-        Focus::Question => {}
+        Focus::Question => question::paste(state),
         Focus::Dialog => dialog::paste(state, text),
         Focus::Panel => {
             let Some(panel) = state.panels.last() else {

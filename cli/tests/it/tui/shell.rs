@@ -1,6 +1,6 @@
 //! `!` and a command: runs what the user has typed, and nothing else.
 
-use std::fs;
+use std::{fs, thread, time::Duration};
 
 use super::{
     puppet,
@@ -136,10 +136,11 @@ fn text_from_an_extension_runs_only_after_the_user_has_edited_it() {
     screen.wait_for("! an extension wrote this command");
     screen.wait_for("› !touch inserted");
     assert!(!made("inserted"));
-    // Keys pressed just after the text has appeared do not count as edits, so type until they do.
+    // Keys that follow the text or each other without a pause do not count as edits.
     let mut name = "inserted".to_owned();
     screen.wait_for("── written by an extension · edit it to run it ──");
     while !screen.text().contains("── run in the shell ──") {
+        thread::sleep(Duration::from_millis(800));
         name.push('2');
         screen.keys("2");
         screen.wait_for(&name);
