@@ -2,6 +2,7 @@
 //! it.
 
 mod delay;
+mod inserted;
 mod item;
 mod notes;
 mod panel;
@@ -31,6 +32,7 @@ use super::{
 };
 
 pub(crate) use delay::AnswerDelay;
+pub(crate) use inserted::Inserted;
 pub(crate) use item::{FinishedCall, Item, Level};
 pub(crate) use notes::{Note, Notes};
 pub(crate) use panel::{Panel, PanelInput};
@@ -81,9 +83,7 @@ pub(crate) struct State {
     pub(crate) shell: Option<ShellRun>,
     /// Outputs of the user's commands, to send with the next message.
     pub(crate) outputs: Outputs,
-    /// Set while the editor contains inserted text that the user has not edited. A user who has
-    /// not seen the text yet does not edit it.
-    inserted: Option<AnswerDelay>,
+    inserted: Option<Inserted>,
     /// Prompts and commands that are waiting for the agent to become idle.
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) submits: Submits,
@@ -373,23 +373,30 @@ impl State {
 
     /// Records that the editor contains text that the user may not have written.
     pub(crate) fn mark_inserted(&mut self) {
-        self.inserted = Some(AnswerDelay::default());
+        self.inserted = Some(Inserted::new(self.editor.text()));
     }
 
-    /// Records that the user has changed the text. Keys pressed just after text was inserted do not
-    /// count, because the user has not seen it yet.
+    /// Records that the user has changed the editor's text.
     pub(crate) fn mark_edited(&mut self) {
-        match &mut self.inserted {
-            Some(delay) if !self.editor.is_empty() && !delay.is_over(self.now) => {
-                delay.restart(self.now);
-            }
-            _ => self.inserted = None,
+        if self.editor.is_empty() {
+            return self.mark_replaced();
+        }
+        if let Some(inserted) = &mut self.inserted {
+            inserted.edit(self.now);
+        }
+    }
+
+    /// Records that the user has replaced the editor's text.
+    pub(crate) fn mark_replaced(&mut self) {
+        if let Some(inserted) = &mut self.inserted {
+            inserted.replace();
         }
     }
 
     /// Reports whether the editor contains inserted text that the user has not edited.
     pub(crate) fn is_inserted(&self) -> bool {
-        self.inserted.is_some()
+        let mut inserted = self.inserted.iter();
+        !self.editor.is_empty() && inserted.any(|it| it.is_in(&self.editor.text()))
     }
 
     /// Reports whether a dialog is open that needs the agent to stay idle.

@@ -259,3 +259,6 @@ fn cleaned(command: &Command) -> Command {
         extension: clean::line(&command.extension),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -198,7 +198,7 @@ fn editor_title(state: &State) -> &'static str {
     let text = state.editor.written();
     if state.editor.begins_with_chip() {
         ""
-    } else if state.is_inserted() && would_run(state, text) {
+    } else if would_run(state, text) && state.is_inserted() {
         "written by an extension · edit it to run it"
     } else if shell_command(text).is_some() {
         "run in the shell"

@@ -81,7 +81,7 @@ fn picked(state: &mut State, picked: Picked, effects: &mut Vec<Effect>) {
         }
         Picked::Prompt(text) => {
             state.editor.set(&text);
-            state.mark_edited();
+            state.mark_replaced();
             state.refresh_popup();
         }
         Picked::Background(id) => effects.push(Effect::KillBackground(id)),

@@ -179,7 +179,7 @@ pub(super) fn draft_edited(state: &mut State, edited: Result<String, String>) {
             let text = text.strip_suffix('\n').unwrap_or(&text);
             if text != state.editor.text() {
                 state.editor.set(text);
-                state.mark_edited();
+                state.mark_replaced();
                 changed(state);
             }
         }
