@@ -199,7 +199,7 @@ fn editor_title(state: &State) -> &'static str {
     if state.editor.begins_with_chip() {
         ""
     } else if would_run(state, text) && state.is_inserted() {
-        "written by an extension · edit it to run it"
+        "an extension may have written this · edit it to run it"
     } else if shell_command(text).is_some() {
         "run in the shell"
     } else {

@@ -159,7 +159,7 @@ fn refuses_to_run(state: &mut State) -> bool {
     let is_command = |row: &PopupRow| !matches!(row, PopupRow::File(_));
     let runs = command::would_run(state, &text) || state.popup.chosen().is_some_and(is_command);
     if runs && state.is_inserted() {
-        let text = "an extension wrote this command\nhint: read it, and edit it to run it";
+        let text = "an extension may have written this command\nhint: read it, and edit it to run it";
         state.notify(Level::Warning, text);
         return true;
     }
