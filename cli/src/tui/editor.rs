@@ -132,11 +132,14 @@ impl Editor {
         self.chips.expanded(self.buffer.text())
     }
 
-    /// Returns the images that the text refers to, except in chips with text.
-    pub(crate) fn images(&self) -> Vec<PathBuf> {
-        let mut images = self.chips.images(self.buffer.text());
-        images.extend(images::mentioned(self.buffer.text()));
-        images
+    /// Returns the images whose chips are in the text. The user has pasted or dropped them.
+    pub(crate) fn pasted_images(&self) -> Vec<PathBuf> {
+        self.chips.images(self.buffer.text())
+    }
+
+    /// Returns the images that the text refers to with `@`, except in chips.
+    pub(crate) fn mentioned_images(&self) -> Vec<PathBuf> {
+        images::mentioned(self.buffer.text())
     }
 
     /// Returns the text without expanding its chips, so it is short even if a paste was long.

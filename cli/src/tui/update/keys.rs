@@ -1,5 +1,7 @@
 //! Key handling, by focus.
 
+use std::path::PathBuf;
+
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use zot_protocol::PanelClose;
 
@@ -109,11 +111,12 @@ fn editor_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         _ => {
             let before = state.editor.written().to_owned();
             let is_literal = state.editor.begins_with_chip();
-            let images = state.editor.images();
+            let images = Images::of(state);
             match state.editor.key(key) {
                 Outcome::Submit(text) => {
                     state.popup.rows.clear();
                     state.mark_edited();
+                    let images = images.attached(state);
                     if is_literal {
                         command::submit_literally(state, &text, images, effects);
                     } else {
@@ -134,7 +137,7 @@ fn editor_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
 
 /// Queues the editor's text as a prompt to send after the turn.
 fn queue(state: &mut State) {
-    let images = state.editor.images();
+    let images = Images::of(state);
     let text = state.editor.text();
     if command::would_run(state, &text) {
         let text = "a command cannot be queued with tab\nhint: enter runs it, or queues it if it must wait";
@@ -145,7 +148,40 @@ fn queue(state: &mut State) {
     {
         state.mark_edited();
         let text = text.trim_end().to_owned();
+        let images = images.attached(state);
         state.queue_prompt(UserPrompt { text, images });
+    }
+}
+
+/// The images of the text in the editor.
+struct Images {
+    attached: Vec<PathBuf>,
+    /// Images that inserted text refers to. An extension must not choose which of the user's files
+    /// are sent to the model.
+    left_out: Vec<PathBuf>,
+}
+
+impl Images {
+    fn of(state: &State) -> Self {
+        let mut attached = state.editor.pasted_images();
+        let mut left_out = state.editor.mentioned_images();
+        if !state.is_inserted() {
+            attached.append(&mut left_out);
+        }
+        Self { attached, left_out }
+    }
+
+    /// Returns the images to attach, and says which one is not attached.
+    fn attached(self, state: &mut State) -> Vec<PathBuf> {
+        let mut left_out = self.left_out.iter();
+        if let Some(image) = left_out.find(|it| state.root.join(it).is_file()) {
+            let image = clean::line(&image.display().to_string());
+            let text = format!(
+                "`{image}` was not attached: an extension may have written this text\nhint: edit the text before you send it"
+            );
+            state.notify(Level::Warning, text);
+        }
+        self.attached
     }
 }
 
@@ -159,7 +195,8 @@ fn refuses_to_run(state: &mut State) -> bool {
     let is_command = |row: &PopupRow| !matches!(row, PopupRow::File(_));
     let runs = command::would_run(state, &text) || state.popup.chosen().is_some_and(is_command);
     if runs && state.is_inserted() {
-        let text = "an extension may have written this command\nhint: read it, and edit it to run it";
+        let text =
+            "an extension may have written this command\nhint: read it, and edit it to run it";
         state.notify(Level::Warning, text);
         return true;
     }

@@ -71,6 +71,42 @@ impl User {
 }
 
 #[test]
+fn inserted_text_attaches_no_images_until_the_user_edits_it() {
+    let folder = tempfile::tempdir().unwrap();
+    std::fs::write(folder.path().join("shot.png"), "").unwrap();
+    let images = |effects: &[Effect]| match effects {
+        [Effect::ReadImages { images, .. }] => images.len(),
+        [Effect::Prompt(_)] => 0,
+        effects => panic!("{effects:?}"),
+    };
+    for (text, extra, expected) in [
+        ("look at @shot.png", "", 0),
+        ("look at @shot.png", " now", 1),
+    ] {
+        let mut user = User::new();
+        user.state.root = folder.path().to_owned();
+        user.is_given(text);
+        user.types(extra);
+        assert_eq!(images(&user.press(KeyCode::Enter)), expected);
+        let is_reported = user.notices().iter().any(|it| it.contains("not attached"));
+        assert_eq!(is_reported, expected == 0);
+    }
+    // A prompt that returns to the editor may come from an extension's command.
+    let mut user = User::new();
+    user.state.root = folder.path().to_owned();
+    user.sends("begin");
+    let answer = json!({"id": "1", "action": "prompt", "prompt": "look at @shot.png"});
+    user.message(Message::CommandResponse {
+        extension: "sly".to_owned(),
+        answer: Ok(serde_json::from_value(answer).unwrap()),
+    });
+    user.press(KeyCode::Esc);
+    user.message(Message::Ended);
+    assert_eq!(user.state.editor.text(), "look at @shot.png");
+    assert_eq!(images(&user.press(KeyCode::Enter)), 0);
+}
+
+#[test]
 fn inserted_text_that_comes_back_is_still_inserted() {
     for returns in [
         |user: &mut User| {

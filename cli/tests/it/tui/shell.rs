@@ -156,7 +156,9 @@ fn text_from_an_extension_runs_only_after_the_user_has_edited_it() {
         screen.wait_for(&format!("› {command}"));
         screen.keys(ENTER);
         screen.wait_until("refused", |text| {
-            text.matches("an extension may have written this command").count() >= 2
+            text.matches("an extension may have written this command")
+                .count()
+                >= 2
         });
         screen.keys(CTRL_C);
         screen.wait_idle();
