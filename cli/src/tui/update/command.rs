@@ -100,10 +100,14 @@ pub(crate) fn would_run(state: &State, text: &str) -> bool {
     shell_command(text).is_some() || command_of(text).is_some_and(is_known)
 }
 
-/// Returns the command in a text that begins with `!`. `![` begins an image in Markdown.
+/// Returns the command in a line that begins with `!`. Text of several lines is a prompt, because a
+/// long paste must not run when it returns to the editor without its chip. `![` begins an image in
+/// Markdown.
 pub(crate) fn shell_command(text: &str) -> Option<&str> {
     let command = text.strip_prefix('!')?;
-    (!command.starts_with('[')).then(|| command.trim())
+    let is_image = command.starts_with('[');
+    let command = command.trim();
+    (!is_image && !command.contains('\n')).then_some(command)
 }
 
 /// Splits a line into the command name and the arguments.

@@ -200,7 +200,7 @@ fn refuses_to_run(state: &mut State) -> bool {
         state.notify(Level::Warning, text);
         return true;
     }
-    if state.editor.has_chips() && command::shell_command(&text).is_some() {
+    if state.editor.has_chips() && command::shell_command(state.editor.written()).is_some() {
         let text = "a shell command cannot contain folded text that you cannot see";
         state.notify(Level::Warning, text);
         return true;

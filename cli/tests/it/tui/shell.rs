@@ -218,18 +218,33 @@ fn a_paste_runs_only_as_the_user_sees_it() {
     screen.wait_idle();
     let made = |name: &str| world.work().join(name).exists();
 
-    // A short paste is visible, with all its lines, and runs as one script.
-    paste(&mut screen, "!touch a\ntouch b");
-    screen.wait_for("  touch b");
-    assert!(!made("a") && !made("b"), "a paste does not run by itself");
+    // A pasted line is visible, and runs on enter.
+    paste(&mut screen, "!touch a");
+    screen.wait_for("› !touch a");
+    assert!(!made("a"), "a paste does not run by itself");
     screen.keys(ENTER);
     screen.wait_for("✓ shell");
-    assert!(made("a") && made("b"));
+    assert!(made("a"));
     screen.wait_idle();
 
-    // A folded paste is a prompt.
+    // Several lines are a prompt.
+    paste(&mut screen, "!touch b\ntouch b2");
+    screen.wait_for("  touch b2");
+    screen.keys(ENTER);
+    screen.wait_for("I am the demo model");
+    screen.wait_idle();
+
+    // They still are if a folded paste returns from the history of an earlier session.
     paste(&mut screen, "!touch c\n1\n2\n3\n4\n5\n6");
     screen.wait_for("[pasted");
+    screen.keys(ENTER);
+    screen.wait_for("› !touch c");
+    screen.wait_idle();
+    screen.leave();
+    let mut screen = Screen::demo(&world, &[]);
+    screen.wait_idle();
+    screen.keys(UP);
+    screen.wait_for("› !touch c");
     screen.keys(ENTER);
     screen.wait_for("I am the demo model");
     screen.wait_idle();
@@ -248,7 +263,7 @@ fn a_paste_runs_only_as_the_user_sees_it() {
     screen.wait_for("› ![a](b.png)");
     screen.wait_idle();
     screen.leave();
-    for name in ["c", "d", "e"] {
+    for name in ["b", "b2", "c", "d", "e"] {
         assert!(!made(name), "{name}");
     }
 }
