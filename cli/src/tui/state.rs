@@ -21,7 +21,11 @@ use std::{
 };
 
 use ratatui::layout::Size;
-use zot_host::{approval::Approvals, extension::stats::Stats, provider::Providers};
+use zot_host::{
+    approval::{Approvals, ConfirmMode},
+    extension::stats::Stats,
+    provider::Providers,
+};
 use zot_protocol::{Config, limits, rpc::ExtensionInfo};
 
 use super::{
@@ -96,6 +100,8 @@ pub(crate) struct State {
     pub(crate) approvals: Arc<Approvals>,
     pub(crate) dialog: Option<Dialog>,
     pub(crate) status: Status,
+    /// The mode to return to when `/yolo` turns confirmation off.
+    pub(crate) mode_without_confirmation: ConfirmMode,
     /// The commands that extensions provide.
     pub(crate) commands: Vec<Command>,
     pub(crate) extensions: Vec<ExtensionInfo>,
@@ -121,7 +127,7 @@ pub(crate) enum Queued {
         text: String,
     },
     Builtin(Builtin, String),
-    /// A shell command from the user. It waits only until the agent has started.
+    /// A shell command that the user entered before the agent had started.
     Shell(String),
 }
 
@@ -315,6 +321,7 @@ impl State {
             approvals: Arc::default(),
             dialog: None,
             status,
+            mode_without_confirmation: ConfirmMode::Never,
             commands: Vec::new(),
             extensions: Vec::new(),
             interrupted: None,

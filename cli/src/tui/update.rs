@@ -105,6 +105,10 @@ fn ends_long_turn(state: &State) -> bool {
 /// Starts queued work while the agent is idle.
 fn run_queue(state: &mut State, effects: &mut Vec<Effect>) {
     while !state.is_busy() && !state.has_blocking_dialog() {
+        // Commands run one after the other.
+        if state.shell.is_some() && matches!(state.queue.front(), Some(Queued::Shell(_))) {
+            return;
+        }
         match state.queue.pop_front() {
             Some(Queued::Prompt(UserPrompt { text, images })) => {
                 state.submits = Submits::default();

@@ -302,11 +302,19 @@ fn logout(state: &mut State, args: &str, effects: &mut Vec<Effect>) {
 }
 
 fn yolo(state: &mut State) {
-    if state.approvals.mode() == ConfirmMode::Always {
-        return stop_asking(state);
+    match (state.approvals.mode(), state.mode_without_confirmation) {
+        (ConfirmMode::Always, ConfirmMode::Rules) => {
+            state.approvals.set_mode(ConfirmMode::Rules);
+            let text = "tools will run without asking, except where your rules say to ask";
+            state.notify(Level::Done, text);
+        }
+        (ConfirmMode::Always, _) => stop_asking(state),
+        (mode, _) => {
+            state.mode_without_confirmation = mode;
+            state.approvals.set_mode(ConfirmMode::Always);
+            state.notify(Level::Done, "zot will ask before each tool call");
+        }
     }
-    state.approvals.set_mode(ConfirmMode::Always);
-    state.notify(Level::Done, "zot will ask before each tool call");
 }
 
 /// Runs all tool calls without asking from now on.

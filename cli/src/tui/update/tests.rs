@@ -2,7 +2,7 @@
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
-use zot_host::ToolOutcome;
+use zot_host::{ToolOutcome, approval::ConfirmMode};
 use zot_protocol::ToolStatus;
 
 use super::*;
@@ -68,6 +68,35 @@ impl User {
         });
         notices.collect()
     }
+}
+
+#[test]
+fn yolo_twice_restores_the_mode() {
+    for mode in [ConfirmMode::Rules, ConfirmMode::Never, ConfirmMode::Always] {
+        let mut user = User::new();
+        user.state.approvals.set_mode(mode);
+        user.sends("/yolo");
+        assert_ne!(user.state.approvals.mode(), mode);
+        user.sends("/yolo");
+        assert_eq!(user.state.approvals.mode(), mode);
+    }
+}
+
+#[test]
+fn commands_entered_during_startup_run_one_after_the_other() {
+    let mut user = User::new();
+    user.state.ready = false;
+    user.sends("!one");
+    user.sends("!two");
+    user.types("a draft");
+    user.state.ready = true;
+    let runs =
+        |effects: &[Effect], command: &str| matches!(effects, [Effect::Shell(it)] if it == command);
+    assert!(runs(&user.message(Message::Tick), "one"));
+    assert!(user.message(Message::Tick).is_empty());
+    assert_eq!(user.state.editor.text(), "a draft");
+    let ended = ToolOutcome::error(ToolStatus::Failed, "");
+    assert!(runs(&user.message(Message::ShellEnded(ended)), "two"));
 }
 
 #[test]
