@@ -48,8 +48,8 @@ pub(crate) enum Message {
     /// A notice for the user. Unlike [`EffectResult::Notice`], it does not end the current
     /// activity.
     Notice(Level, String),
-    /// The agent has rejected a message with this text for the running prompt.
-    SteeringRefused(String),
+    /// The agent has rejected the last message that was sent to the running prompt.
+    SteeringRefused,
     /// The images of a prompt have been read, or one of them could not be read.
     ImagesRead(Result<Prompt, String>),
     /// The user's text editor has exited, with the new draft or an error.

@@ -72,7 +72,7 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
             host::command_response(state, extension, answer, &mut effects);
         }
         Message::Notice(level, text) => state.notify(level, clean::line(&text)),
-        Message::SteeringRefused(text) => steering::refused(state, &text),
+        Message::SteeringRefused => steering::refused(state),
         Message::ImagesRead(read) => images_read(state, read, &mut effects),
         Message::DraftEdited(edited) => keys::draft_edited(state, edited),
         Message::ShellProgress(line) => shell::progress(state, &line),

@@ -37,7 +37,8 @@ pub(crate) struct Turn {
     pub(crate) cancelled: bool,
     /// Whether it is a prompt, which accepts further messages while it runs.
     pub(crate) is_steerable: bool,
-    /// Messages that the agent has accepted, but not delivered to the model.
+    /// Messages that the agent has accepted, but not delivered to the model, oldest first. Each
+    /// leaves the list with one `user_message` or `steer_blocked`.
     pub(crate) steered: VecDeque<Steered>,
 }
 

@@ -21,6 +21,10 @@ const MAX_RESULT_BYTES: usize = 256 * 1024;
 pub(super) fn event(state: &mut State, event: rpc::Event) {
     match event {
         rpc::Event::UserMessage(message) => user_message(state, &message),
+        rpc::Event::SteerBlocked(blocked) => {
+            end_text(state);
+            steering::blocked(state, &blocked.reason);
+        }
         rpc::Event::TurnStart(start) => now(state, |turn| {
             turn.step = start.step;
             turn.retry = None;
@@ -118,7 +122,7 @@ fn user_message(state: &mut State, message: &rpc::UserMessage) {
         }
     } else {
         end_text(state);
-        steering::delivered(state, &text).unwrap_or(text)
+        steering::delivered(state, text)
     };
     let lines: Vec<String> = Some(text)
         .into_iter()

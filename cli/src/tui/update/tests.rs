@@ -3,7 +3,7 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
 use zot_host::{ToolOutcome, approval::ConfirmMode};
-use zot_protocol::ToolStatus;
+use zot_protocol::{ToolStatus, rpc};
 
 use super::*;
 use crate::tui::{state::Status, theme::Theme, view};
@@ -68,6 +68,52 @@ impl User {
         });
         notices.collect()
     }
+}
+
+fn user_message(text: &str) -> Message {
+    let block = json!({"type": "text", "text": text});
+    let event = json!({"type": "user_message", "content": [block], "time": ""});
+    Message::Event(serde_json::from_value(event).unwrap())
+}
+
+#[test]
+fn steered_messages_end_in_the_order_in_which_they_were_sent() {
+    let mut user = User::new();
+    user.sends("begin");
+    user.message(user_message("begin"));
+    for text in ["same", "secret", "same", "original"] {
+        let effects = user.sends(text);
+        assert!(matches!(&effects[..], [Effect::Steer(it)] if it.text == text));
+    }
+    let waiting = |user: &User| {
+        let turn = user.state.turn.as_ref().unwrap();
+        turn.steered
+            .iter()
+            .map(|it| it.sent.clone())
+            .collect::<Vec<_>>()
+    };
+    user.message(user_message("same"));
+    assert_eq!(waiting(&user), ["secret", "same", "original"]);
+    let blocked = rpc::SteerBlocked::new("it is secret");
+    user.message(Message::Event(blocked.into()));
+    assert_eq!(waiting(&user), ["same", "original"]);
+    assert!(
+        user.notices()
+            .contains(&"your message was not delivered: it is secret")
+    );
+    user.message(user_message("same"));
+    user.message(user_message("changed"));
+    assert_eq!(waiting(&user), [""; 0]);
+    let shown = user.state.output.iter().filter_map(|item| match item {
+        Item::User(text) => Some(text.as_str()),
+        _ => None,
+    });
+    assert_eq!(
+        shown.collect::<Vec<_>>(),
+        ["begin", "same", "same", "changed"]
+    );
+    // Nothing is left to send again.
+    assert!(user.message(Message::Ended).is_empty());
 }
 
 #[test]

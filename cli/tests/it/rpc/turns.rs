@@ -58,6 +58,54 @@ fn a_steering_message_is_delivered_before_the_next_model_call() {
 }
 
 #[test]
+fn a_blocked_steering_message_is_reported_in_order() {
+    let world = World::new();
+    let program = r#"
+import json, sys
+def emit(**frame): print(json.dumps(frame), flush=True)
+emit(type="hello", name="picky", capabilities=["events"])
+emit(type="subscribe", intercept=["user_message"])
+emit(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "event_intercept":
+        emit(type="event_intercept_response", id=frame["id"], block=frame["text"] == "no", reason="not that")
+    elif frame["type"] == "shutdown":
+        break
+"#;
+    let dir = world.installed("picky");
+    std::fs::create_dir_all(&dir).expect("failed to create directory");
+    let manifest = json!({"name": "picky", "exec": "python3", "args": ["main.py"]});
+    std::fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
+    std::fs::write(dir.join("main.py"), program).expect("failed to write");
+    let command = "until [ -e go ]; do sleep 0.02; done";
+    let turns = [
+        json!({"tool_call": {"name": "bash", "args": {"command": command}}}),
+        json!({"text": "done"}),
+    ];
+    let flags = script(&world, &turns);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let mut zot = Rpc::start(&world, &[&["--provider", "demo"], &flags[..]].concat());
+    zot.data(&json!({"id": "a", "type": "prompt", "message": "begin"}));
+    zot.until_event("turn_end");
+    for message in ["one", "no", "two"] {
+        let steered = zot.ask(&json!({"id": "b", "type": "steer", "message": message}));
+        assert_eq!(steered["success"], true, "{steered}");
+    }
+    std::fs::write(world.work().join("go"), "").expect("failed to write");
+    let lines = zot.until_event("done");
+    let ends = lines
+        .iter()
+        .filter_map(|line| match line["type"].as_str()? {
+            "user_message" => line["content"][0]["text"].as_str(),
+            "steer_blocked" => line["reason"].as_str(),
+            _ => None,
+        });
+    assert_eq!(ends.collect::<Vec<_>>(), ["one", "not that", "two"]);
+    zot.end();
+}
+
+#[test]
 fn prompts_and_compactions_run_in_order_and_are_answered_when_they_start() {
     let world = World::new();
     let flags = script(
