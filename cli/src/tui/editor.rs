@@ -163,6 +163,17 @@ impl Editor {
         self.buffer.set(self.chips.restore(text));
     }
 
+    /// Inserts lines before the text, and moves the cursor to the end. The user can undo this.
+    pub(crate) fn prepend(&mut self, lines: &str) {
+        if self.is_empty() {
+            return self.set(lines);
+        }
+        self.history.stop_browsing();
+        let text = self.buffer.text();
+        let lines = self.chips.restore(lines);
+        self.buffer.set(format!("{lines}\n{text}"));
+    }
+
     /// Clears the text. The user can undo this.
     pub(crate) fn clear(&mut self) {
         if !self.is_empty() {

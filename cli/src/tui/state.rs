@@ -137,14 +137,17 @@ pub(crate) struct UserPrompt {
     pub(crate) text: String,
     /// The images to attach. Paths that do not exist are left as text.
     pub(crate) images: Vec<PathBuf>,
+    /// Whether the user has written it. Otherwise, an extension's command has.
+    pub(crate) is_users: bool,
 }
 
 impl UserPrompt {
-    /// Creates a prompt without images.
-    pub(crate) fn text(text: String) -> Self {
+    /// Creates the prompt of an extension's command. It has no images.
+    pub(crate) fn of_command(text: String) -> Self {
         Self {
             text,
             images: Vec::new(),
+            is_users: false,
         }
     }
 }
@@ -404,6 +407,18 @@ impl State {
     pub(crate) fn is_inserted(&self) -> bool {
         let mut inserted = self.inserted.iter();
         !self.editor.is_empty() && inserted.any(|it| it.is_in(&self.editor.text()))
+    }
+
+    /// Reports whether this text was inserted into the editor, and sent from there unedited.
+    pub(crate) fn was_inserted(&self, text: &str) -> bool {
+        self.inserted.as_ref().is_some_and(|it| it.is(text))
+    }
+
+    /// Reports whether esc drops the outputs that wait for the next message. Otherwise, it cancels
+    /// something first.
+    pub(crate) fn can_drop_outputs(&self) -> bool {
+        let is_idle = self.turn.is_none() && self.command.is_none() && self.shell.is_none();
+        is_idle && self.queue.is_empty() && !self.outputs.is_empty()
     }
 
     /// Reports whether a dialog is open that needs the agent to stay idle.

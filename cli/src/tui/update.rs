@@ -110,7 +110,7 @@ fn run_queue(state: &mut State, effects: &mut Vec<Effect>) {
             return;
         }
         match state.queue.pop_front() {
-            Some(Queued::Prompt(UserPrompt { text, images })) => {
+            Some(Queued::Prompt(UserPrompt { text, images, .. })) => {
                 state.submits = Submits::default();
                 state.turn = Some(Turn::new("starting", Some(text.clone()), state.now));
                 if images.is_empty() {

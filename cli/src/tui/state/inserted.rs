@@ -46,6 +46,11 @@ impl Inserted {
 
     /// Reports whether this text is the inserted one, or one that the user has not edited.
     pub(crate) fn is_in(&self, text: &str) -> bool {
-        !self.is_edited || self.text.trim() == text.trim()
+        !self.is_edited || self.is(text)
+    }
+
+    /// Reports whether this is the inserted text.
+    pub(crate) fn is(&self, text: &str) -> bool {
+        self.text.trim() == text.trim()
     }
 }

@@ -234,7 +234,7 @@ pub(super) fn ended(state: &mut State) {
     };
     state.submits.running = false;
     if !turn.cancelled {
-        steering::turn_ended(state, turn.steered);
+        steering::requeue(state, turn.steered);
     }
     if turn.cancelled {
         state.notify(Level::Muted, "cancelled");

@@ -88,7 +88,12 @@ pub(super) fn submit_literally(
 ) {
     state.notes.clear();
     let text = text.trim_end().to_owned();
-    steering::send(state, UserPrompt { text, images }, effects);
+    let prompt = UserPrompt {
+        text,
+        images,
+        is_users: true,
+    };
+    steering::send(state, prompt, effects);
 }
 
 /// Reports whether submitting this text would run something.

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use zot_protocol::PanelClose;
 
-use super::{command, dialog, history, question, shell};
+use super::{command, dialog, history, question, shell, steering};
 use crate::clean;
 use crate::tui::{
     editor::{Outcome, files::Files},
@@ -149,7 +149,11 @@ fn queue(state: &mut State) {
         state.mark_edited();
         let text = text.trim_end().to_owned();
         let images = images.attached(state);
-        state.queue_prompt(UserPrompt { text, images });
+        state.queue_prompt(UserPrompt {
+            text,
+            images,
+            is_users: true,
+        });
     }
 }
 
@@ -311,7 +315,7 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     if shell::cancel(state, effects) {
         return;
     }
-    if state.turn.is_none() && state.queue.is_empty() && !state.outputs.is_empty() {
+    if state.can_drop_outputs() {
         state.outputs.clear();
         return state.notify(Level::Muted, "the output will not be sent");
     }
@@ -319,22 +323,19 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// Cancels the turn and clears the queue. The user's messages, prompts and commands that have not
-/// reached the agent return to the editor if it is empty.
+/// reached the agent return to the editor, before the draft.
 fn cancel(state: &mut State, effects: &mut Vec<Effect>) {
     state.stop_submits();
-    let is_prompt = |it: &Queued| matches!(it, Queued::Prompt(_));
-    let has_prompt = state.queue.iter().any(is_prompt);
-    let steered = state
-        .turn
-        .as_mut()
-        .map(|turn| std::mem::take(&mut turn.steered));
-    let steered = steered.into_iter().flatten().map(|it| it.text);
-    let queued = state.queue.drain(..).map(|it: Queued| it.text());
-    let waiting: Vec<String> = steered.chain(queued).collect();
-    if !waiting.is_empty() && state.editor.is_empty() {
-        state.editor.set(&waiting.join("\n"));
-        if has_prompt {
-            // An extension's command may have written it.
+    let turn = state.turn.as_mut();
+    let steered = turn.map(|it| std::mem::take(&mut it.steered));
+    let mut waiting = steering::take_back(state, steered.into_iter().flatten().collect());
+    let is_inserted = |it: &Queued| matches!(it, Queued::Prompt(prompt) if !prompt.is_users);
+    let has_inserted = state.queue.iter().any(is_inserted);
+    waiting.extend(state.queue.drain(..).map(|it: Queued| it.text()));
+    if !waiting.is_empty() {
+        let has_inserted = has_inserted || waiting.iter().any(|it| state.was_inserted(it));
+        state.editor.prepend(&waiting.join("\n"));
+        if has_inserted {
             state.mark_inserted();
         }
         state.refresh_popup();

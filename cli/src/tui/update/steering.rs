@@ -29,7 +29,7 @@ pub(super) fn send(state: &mut State, prompt: UserPrompt, effects: &mut Vec<Effe
 /// ended or too many messages are waiting.
 pub(super) fn refused(state: &mut State) {
     let refused = state.turn.as_mut().and_then(|it| it.steered.pop_back());
-    turn_ended(state, refused);
+    requeue(state, refused);
 }
 
 /// Returns what to show for a message that has reached the agent, which delivers messages in order.
@@ -52,9 +52,22 @@ pub(super) fn blocked(state: &mut State, reason: &str) {
     state.notify(Level::Warning, text);
 }
 
-/// Queues the messages that did not reach the agent before the turn ended.
-pub(super) fn turn_ended(state: &mut State, left: impl IntoIterator<Item = Steered>) {
-    for steered in left {
-        state.queue_prompt(UserPrompt::text(steered.sent));
+/// Queues messages that did not reach the agent before the turn ended.
+pub(super) fn requeue(state: &mut State, messages: impl IntoIterator<Item = Steered>) {
+    for text in take_back(state, messages.into_iter().collect()) {
+        state.queue_prompt(UserPrompt {
+            text,
+            images: Vec::new(),
+            is_users: true,
+        });
     }
+}
+
+/// Returns the text of messages that did not reach the agent. The outputs that they contain wait for
+/// the next message again.
+pub(super) fn take_back(state: &mut State, messages: Vec<Steered>) -> Vec<String> {
+    for message in messages.iter().rev() {
+        state.outputs.restore(&message.sent, &message.text);
+    }
+    messages.into_iter().map(|it| it.text).collect()
 }

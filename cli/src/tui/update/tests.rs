@@ -6,7 +6,11 @@ use zot_host::{ToolOutcome, approval::ConfirmMode};
 use zot_protocol::{ToolStatus, rpc};
 
 use super::*;
-use crate::tui::{state::Status, theme::Theme, view};
+use crate::tui::{
+    state::{FinishedCall, SHELL, Status},
+    theme::Theme,
+    view,
+};
 
 /// A user at a terminal: each key is pressed a second after the one before it.
 struct User {
@@ -114,6 +118,86 @@ fn steered_messages_end_in_the_order_in_which_they_were_sent() {
     );
     // Nothing is left to send again.
     assert!(user.message(Message::Ended).is_empty());
+}
+
+fn ran(command: &str, output: &str) -> FinishedCall {
+    let args = json!({"command": command});
+    FinishedCall {
+        name: SHELL.to_owned(),
+        args: args.as_object().unwrap().clone(),
+        extension: None,
+        status: ToolStatus::Completed,
+        text: output.to_owned(),
+        images: Vec::new(),
+    }
+}
+
+#[test]
+fn cancelling_returns_messages_and_outputs() {
+    let mut user = User::new();
+    user.sends("begin");
+    user.state.outputs.add(&ran("ls", "a"));
+    user.sends("why a?");
+    user.state.outputs.add(&ran("pwd", "/b"));
+    user.sends("why b?");
+    assert!(user.state.outputs.is_empty());
+    user.types("queued");
+    user.press(KeyCode::Tab);
+    user.types("a draft");
+    user.press(KeyCode::Esc);
+    let expected = "why a?\nwhy b?\nqueued\na draft";
+    assert_eq!(user.state.editor.text(), expected);
+    assert!(!user.state.is_inserted());
+    let labels: Vec<String> = user.state.outputs.labels().collect();
+    assert_eq!(
+        labels,
+        ["+ output of `ls` · 1 byte", "+ output of `pwd` · 2 bytes"]
+    );
+    // Esc now cancels nothing else.
+    assert!(!user.state.can_drop_outputs());
+    user.message(Message::Ended);
+    assert!(user.state.can_drop_outputs());
+    // Text that the user has only sent does not become theirs.
+    let mut user = User::new();
+    user.sends("begin");
+    user.is_given("look at @shot.png");
+    user.press(KeyCode::Enter);
+    user.sends("and at this");
+    user.press(KeyCode::Esc);
+    assert!(user.state.is_inserted());
+}
+
+#[test]
+fn a_message_that_missed_the_turn_is_queued_as_the_user_wrote_it() {
+    for message in [Message::SteeringRefused, Message::Ended] {
+        let mut user = User::new();
+        user.sends("begin");
+        user.message(user_message("begin"));
+        user.state.outputs.add(&ran("ls", "a"));
+        user.sends("why a?");
+        let mut effects = user.message(message);
+        if user
+            .state
+            .turn
+            .as_ref()
+            .is_some_and(|it| it.prompt.is_none())
+        {
+            let Some(Queued::Prompt(queued)) = user.state.queue.front() else {
+                panic!("nothing is queued");
+            };
+            assert_eq!(queued.text, "why a?");
+            effects = user.message(Message::Ended);
+        }
+        let turn = user.state.turn.as_ref().unwrap();
+        assert_eq!(
+            turn.prompt.as_deref(),
+            Some("why a?\n+ output of `ls` · 1 byte")
+        );
+        let Some(Effect::Prompt(prompt)) = effects.first() else {
+            panic!("{effects:?}");
+        };
+        assert!(prompt.text.starts_with("why a?\n\nI ran this command:"));
+    }
 }
 
 #[test]
