@@ -92,9 +92,7 @@ impl Run<'_> {
             }
             let Some(schema) = &mut schema else { break };
             next = schema.check(&mut self.outcome).map(|(repair, _)| repair);
-            let is_valid = next.is_none() && self.outcome.mismatch.is_none();
-            let answer = self.outcome.answer().filter(|_| is_valid);
-            done.output = answer.and_then(|json| serde_json::from_str(json).ok());
+            done.output = self.outcome.output.take();
         }
         self.send(done.into()).await?;
         Ok(())
