@@ -44,7 +44,7 @@ pub(crate) use picker::{Choice, Picked, Picker, step_wrapping};
 pub(crate) use popup::{Popup, PopupRow};
 pub(crate) use question::{Answer, AskedCall, Body, Question, can_save};
 pub(crate) use shell::{Outputs, SHELL, ShellRun};
-pub(crate) use thought::{Thought, Thoughts};
+pub(crate) use thought::{Place, Thought, Thoughts};
 pub(crate) use turn::{Call, Retry, Steered, Turn};
 
 /// How soon a second ctrl+c must follow the first one to exit.

@@ -236,10 +236,14 @@ fn load_conversation(state: &mut State, conversation: Conversation) {
     } = conversation;
     state.notes.clear();
     state.folded.clear();
-    state.thoughts.folded = items.iter().rev().find_map(|item| match item {
-        Item::Thought(thought) => Some(thought.clone()),
-        _ => None,
-    });
+    state.thoughts.clear();
+    for item in &items {
+        match item {
+            Item::User(_) => state.thoughts.clear(),
+            Item::Thought(thought) => state.thoughts.fold(thought.clone()),
+            _ => {}
+        }
+    }
     if !title.is_empty() {
         state.output.push(Item::Divider(title));
     }

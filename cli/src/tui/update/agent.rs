@@ -114,6 +114,7 @@ fn user_message(state: &mut State, message: &rpc::UserMessage) {
     let turn = state.turn.as_mut();
     let is_prompt = turn.is_some_and(|turn| turn.prompt.take().is_some());
     let text = if is_prompt {
+        state.thoughts.clear();
         let sent = state.turn.as_mut().and_then(|turn| turn.sent.take());
         // If an extension has changed the text, show all of it.
         match sent {
@@ -163,12 +164,10 @@ fn end_thought(state: &mut State) {
     }
     end_streamed(state);
     if state.thoughts.are_shown {
-        state.output.push(Item::ThoughtUnfolded(thought));
+        state.output.push(Item::ThoughtUnfolded(thought, None));
     } else {
         state.output.push(Item::Thought(thought.clone()));
-        if !thought.text.trim().is_empty() {
-            state.thoughts.folded = Some(thought);
-        }
+        state.thoughts.fold(thought);
     }
 }
 

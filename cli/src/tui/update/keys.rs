@@ -60,17 +60,21 @@ fn unfold(state: &mut State) {
     }
 }
 
-/// Shows the model's reasoning in full from now on, starting with the last thought, or folds it.
+/// Shows the model's reasoning in full from now on, starting with the thoughts since the last
+/// prompt, or folds it.
 fn toggle_thoughts(state: &mut State) {
     let are_shown = !state.thoughts.are_shown;
     state.thoughts.are_shown = are_shown;
     if !are_shown {
         return state.notify(Level::Muted, "thinking is folded · ctrl+t to show");
     }
-    match state.thoughts.folded.take() {
-        Some(thought) => state.output.push(Item::ThoughtUnfolded(thought)),
-        None => state.notify(Level::Muted, "thinking is shown · ctrl+t to fold"),
+    let thoughts = state.thoughts.unfold();
+    if thoughts.is_empty() {
+        return state.notify(Level::Muted, "thinking is shown · ctrl+t to fold");
     }
+    let items = thoughts.into_iter();
+    let items = items.map(|(thought, place)| Item::ThoughtUnfolded(thought, place));
+    state.output.extend(items);
 }
 
 fn panel_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
