@@ -211,7 +211,7 @@ fn result(state: &mut State, result: rpc::ToolResult) {
         text,
         images,
     };
-    if tool::is_folded(&call, state.size.width) {
+    if tool::is_folded(&call, state.size.width, &state.theme) {
         state.fold(call.clone());
     }
     state.output.push(Item::Tool(call));
