@@ -312,7 +312,7 @@ mod tests {
     #[test]
     fn a_call_is_folded_if_its_output_is_not_complete() {
         let words = "word ".repeat(12);
-        let wrapped = vec![words.trim_end(); 4].join("\n");
+        let wrapped = [words.trim_end(); 4].join("\n");
         for width in [24, 31, 80] {
             for (status, text) in [
                 (ToolStatus::Failed, wrapped.as_str()),
