@@ -350,3 +350,24 @@ fn the_rpc_flag_is_equivalent_to_the_subcommand() {
         assert_eq!((ran.code, &*ran.out), (Some(code), ""), "{args:?}");
     }
 }
+
+#[test]
+fn get_state_returns_the_id_of_a_saved_session() {
+    let world = World::new();
+    let state = json!({"id": "1", "type": "get_state"});
+    let mut zot = Rpc::demo(&world, &[]);
+    assert_eq!(zot.data(&state).get("session_id"), None, "nothing is saved");
+    zot.end();
+
+    let flags = ["--provider", "demo", "--session", "talk.jsonl"];
+    let mut zot = Rpc::start(&world, &flags);
+    let id = zot.data(&state)["session_id"].clone();
+    zot.data(&json!({"id": "2", "type": "prompt", "message": "hello"}));
+    zot.until_event("done");
+    assert_eq!(zot.data(&state)["session_id"], id);
+    zot.end();
+    let stored = std::fs::read_to_string(world.work().join("talk.jsonl")).expect("not saved");
+    let head: Value = serde_json::from_str(stored.lines().next().expect("empty")).expect("JSON");
+    assert!(id.is_string(), "{id}");
+    assert_eq!(head["id"], id, "{head}");
+}
