@@ -14,7 +14,7 @@ use zot_protocol::{
 
 use super::{
     bridge::HostMessage,
-    state::{Choice, Command, ExtensionView, Item, Level, UntrustedExtension},
+    state::{Command, ExtensionView, Item, Level, Picker, UntrustedExtension},
 };
 
 /// An event that changes the state.
@@ -79,12 +79,8 @@ pub(crate) enum EffectResult {
         conversation: Box<Conversation>,
         text: String,
     },
-    /// Choices for a picker.
-    Choices {
-        title: &'static str,
-        choices: Vec<Choice>,
-        selected: usize,
-    },
+    /// Choices, and the notice to show if there are none.
+    Choices(Picker, &'static str),
     /// An item to print.
     Print(Item),
 }

@@ -22,8 +22,8 @@ use zot_protocol::{PanelResize, limits};
 use super::{
     message::{Conversation, Effect, EffectResult, Message},
     state::{
-        Command, Dialog, Item, Level, Outputs, Panel, Picker, Queued, State, Submits, TrustDialog,
-        Turn, UserPrompt,
+        Command, Dialog, Item, Level, Outputs, Panel, Queued, State, Submits, TrustDialog, Turn,
+        UserPrompt,
     },
 };
 use crate::clean;
@@ -210,18 +210,10 @@ fn effect_done(state: &mut State, result: EffectResult) {
                 state.mark_inserted();
             }
         }
-        EffectResult::Choices {
-            title,
-            choices,
-            selected,
-        } => {
-            if choices.is_empty() {
-                state.notify(Level::Muted, format!("no {}s found", title.to_lowercase()));
-            } else {
-                let picker = Picker::new(title, choices, selected);
-                state.dialog = Some(Dialog::Picker(picker));
-            }
+        EffectResult::Choices(picker, none) if picker.matching().is_empty() => {
+            state.notify(Level::Muted, none);
         }
+        EffectResult::Choices(picker, _) => state.dialog = Some(Dialog::Picker(picker)),
         EffectResult::Print(item) => state.output.push(item),
     }
 }

@@ -28,7 +28,7 @@ fn rewind_goes_back_to_before_a_message() {
         let mut screen = Screen::start(&world, size, &["--provider", "demo"]);
         screen.wait_idle();
         screen.send("/rewind");
-        screen.wait_for("✗ this session has no messages yet");
+        screen.wait_for("– there is no message to go back to yet");
         for prompt in ["what is one?", "what is two?", "what is three?"] {
             ask(&mut screen, prompt);
         }

@@ -202,7 +202,7 @@ for line in sys.stdin:
     screen.send("/call wait {\"until\": \"/nowhere\"}");
     screen.wait_for("working · ");
     screen.send("/sly");
-    screen.wait_for("… !touch sly");
+    screen.wait_for("  later: !touch sly");
     screen.keys(ESC);
     screen.wait_for("› !touch sly");
     screen.keys(ENTER);
