@@ -71,10 +71,14 @@ pub(crate) fn lines(
         0 => String::new(),
         others => format!("{others} more"),
     };
-    let mut lines = vec![rule::titled(&title, &remark, width, theme)];
     let visible = visible(question, width, rows, theme);
     // The screen may have been resized since the user scrolled.
     let above = question.scroll.min(visible.last_scroll());
+    let title = match subject(&question.call).filter(|_| above > 0) {
+        Some(subject) => format!("{title} {}", text::fit(&subject, width / 2)),
+        None => title,
+    };
+    let mut lines = vec![rule::titled(&title, &remark, width, theme)];
     lines.extend(visible.body.iter().skip(above).take(visible.rows).cloned());
     let below = visible.last_scroll() - above;
     if visible.last_scroll() > 0 {
@@ -109,6 +113,14 @@ fn choices(
     });
     let shown = window(question.selected, lines.len(), rows);
     lines.drain(shown).collect()
+}
+
+/// Returns the file or the start of the command, to show in the title when the user has scrolled
+/// past it.
+fn subject(call: &AskedCall) -> Option<String> {
+    let subject = call.args.get("path").or_else(|| call.args.get("command"));
+    let line = subject?.as_str()?.lines().next()?;
+    Some(clean::visible(line).replace('\t', " "))
 }
 
 /// Says where the rules of the answers are saved, and which key changes it.

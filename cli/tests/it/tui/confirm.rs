@@ -222,6 +222,8 @@ fn everything_about_a_call_can_be_seen() {
     screen.keys(END);
     screen.wait_for("echo line-90-");
     screen.wait_for("↓ 0 below");
+    // The title says what the question is about.
+    screen.wait_for("── Run bash? echo line-1- ──");
     screen.keys(PAGE_UP);
     screen.wait_without("↓ 0 below");
     // After a resize, the lines are wrapped again, and the end can still be reached.
