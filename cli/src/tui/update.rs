@@ -110,9 +110,15 @@ fn run_queue(state: &mut State, effects: &mut Vec<Effect>) {
             return;
         }
         match state.queue.pop_front() {
-            Some(Queued::Prompt(UserPrompt { text, images, .. })) => {
+            Some(Queued::Prompt(UserPrompt {
+                text,
+                images,
+                is_users,
+            })) => {
                 state.submits = Submits::default();
-                state.turn = Some(Turn::new("starting", Some(text.clone()), state.now));
+                let mut turn = Turn::new("starting", Some(text.clone()), state.now);
+                turn.is_users = is_users;
+                state.turn = Some(turn);
                 if images.is_empty() {
                     send(state, Prompt::text(text), effects);
                 } else {

@@ -8,7 +8,7 @@ use super::steering;
 use crate::{
     clean, output,
     tui::{
-        state::{Call, FinishedCall, Item, Level, Retry, State, Turn},
+        state::{Call, FinishedCall, Item, Level, Outputs, Retry, State, Turn},
         text::Stream,
         widget::{item::inner, tool},
     },
@@ -236,8 +236,25 @@ pub(super) fn ended(state: &mut State) {
         steering::requeue(state, turn.steered);
     }
     if turn.cancelled {
+        // The agent has not accepted it.
+        if let Some(prompt) = turn.prompt.filter(|_| turn.is_users) {
+            let sent = turn.sent.map_or(prompt, |(sent, _)| sent);
+            let (text, _) = Outputs::split(&sent);
+            state.outputs.restore(&sent, text);
+            return_to_editor(state, text);
+        }
         state.notify(Level::Muted, "cancelled");
     }
+}
+
+/// Puts a prompt that was not sent back into the editor, before the draft.
+fn return_to_editor(state: &mut State, text: &str) {
+    let is_inserted = state.is_inserted() || state.was_inserted(text);
+    state.editor.prepend(text);
+    if is_inserted {
+        state.mark_inserted();
+    }
+    state.refresh_popup();
 }
 
 /// Returns the text of the blocks and one line per image.

@@ -168,6 +168,25 @@ fn cancelling_returns_messages_and_outputs() {
 }
 
 #[test]
+fn a_prompt_that_is_cancelled_before_it_is_accepted_returns() {
+    let mut user = User::new();
+    user.state.outputs.add(&ran("ls", "a"));
+    user.sends("why a?");
+    user.types("a draft");
+    user.press(KeyCode::Esc);
+    user.message(Message::Ended);
+    assert_eq!(user.state.editor.text(), "why a?\na draft");
+    assert_eq!(user.state.outputs.labels().count(), 1);
+    // The agent has accepted this one.
+    let mut user = User::new();
+    user.sends("why a?");
+    user.message(user_message("why a?"));
+    user.press(KeyCode::Esc);
+    user.message(Message::Ended);
+    assert!(user.state.editor.is_empty());
+}
+
+#[test]
 fn a_message_that_missed_the_turn_is_queued_as_the_user_wrote_it() {
     for message in [Message::SteeringRefused, Message::Ended] {
         let mut user = User::new();
@@ -254,6 +273,7 @@ fn inserted_text_attaches_no_images_until_the_user_edits_it() {
     let mut user = User::new();
     user.state.root = folder.path().to_owned();
     user.sends("begin");
+    user.message(user_message("begin"));
     let answer = json!({"id": "1", "action": "prompt", "prompt": "look at @shot.png"});
     user.message(Message::CommandResponse {
         extension: "sly".to_owned(),
