@@ -18,7 +18,7 @@ use zot_protocol::rpc::Command;
 use crate::{
     agent::{
         JsonOutput, OutputClosed, Start,
-        headless::{Headless, NoteQueue},
+        headless::{Deadline, Headless, NoteQueue},
     },
     exit::Exit,
 };
@@ -47,7 +47,7 @@ pub(crate) async fn drive(start: Start) -> anyhow::Result<()> {
     };
     let notes = Arc::new(NoteQueue::default());
     let log_level = start.log_level;
-    let mut agent = Headless::begin(start, notes.clone())?;
+    let mut agent = Headless::begin(start, notes.clone(), Deadline::start(None))?;
     let mut driver = Driver::new(agent.runtime.clone(), input, output, notes, log_level);
     if let Some(hello) = first {
         driver

@@ -12,9 +12,9 @@ pub use command::{
 };
 pub use event::{
     AssistantMessage, AssistantStart, CompactDone, Done, Error, Event, ExtChanged, ExtClearNotes,
-    ExtDisplay, ExtNotify, ExtToolCall, ExtToolResult, Retry, Session, TextDelta, ThinkingDelta,
-    ThinkingEnd, ToolCall, ToolProgress, ToolResult, ToolUseArgs, ToolUseEnd, ToolUseStart,
-    TurnEnd, TurnStart, Usage, UsageEvent, UserMessage,
+    ExtDisplay, ExtNotify, ExtToolCall, ExtToolResult, Retry, Session, SteerBlocked, TextDelta,
+    ThinkingDelta, ThinkingEnd, ToolCall, ToolProgress, ToolResult, ToolUseArgs, ToolUseEnd,
+    ToolUseStart, TurnEnd, TurnStart, Usage, UsageEvent, UserMessage,
 };
 pub use message::{Block, ImageBlock, Message, Role, TextBlock, ToolCallBlock, ToolResultBlock};
 pub use response::{

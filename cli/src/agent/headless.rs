@@ -1,5 +1,6 @@
 //! Runs the agent without a user interface, for `-p`, `--json` and `rpc`.
 
+mod deadline;
 mod notes;
 mod outcome;
 mod output_schema;
@@ -8,7 +9,6 @@ mod prompt;
 use std::{sync::Arc, time::Duration};
 
 use anyhow::Context;
-use tokio::time::Instant;
 use zot_host::{EventStream, Hooks, Runtime};
 use zot_process::{Orphans, Spawner, Subreaper};
 use zot_protocol::{NoteLevel, limits, rpc};
@@ -17,11 +17,12 @@ use super::{Record, Signals, Start};
 use crate::{
     args::LogLevel,
     clean,
-    exit::{Exit, Failed},
+    exit::Exit,
     output::{self, Style},
     spinner::with_spinner,
 };
 
+pub(crate) use deadline::Deadline;
 pub(crate) use notes::{NoteQueue, QueuedNote};
 pub(crate) use outcome::Outcome;
 pub(crate) use output_schema::OutputSchema;
@@ -37,23 +38,19 @@ pub(crate) struct Headless {
     log_level: LogLevel,
     /// The exit code for the signal that was received, if any.
     signalled: Option<u8>,
-    deadline: Option<Deadline>,
+    deadline: Deadline,
 }
 
-/// When to give up.
-struct Deadline {
-    at: Instant,
-    /// The value of `--timeout`.
-    after: Duration,
-    has_passed: bool,
-}
-
-/// The exit code after `--timeout`; the same as that of `timeout(1)`.
-const TIMED_OUT: u8 = 124;
+/// How long to wait for a reader of the output after the run should have ended.
+const WRITE_GRACE: Duration = Duration::from_secs(1);
 
 impl Headless {
-    /// Starts the agent. Must be called within a tokio runtime.
-    pub(crate) fn begin(mut start: Start, hooks: Arc<dyn Hooks>) -> anyhow::Result<Self> {
+    /// Starts the agent. Must be called within a tokio runtime. The run is aborted at the deadline.
+    pub(crate) fn begin(
+        mut start: Start,
+        hooks: Arc<dyn Hooks>,
+        deadline: Deadline,
+    ) -> anyhow::Result<Self> {
         start.config.hooks = hooks;
         let signals = Signals::new().context("cannot listen for signals")?;
         // zot starts all its processes with the spawner, so every other child is an orphan that an
@@ -69,52 +66,48 @@ impl Headless {
             reaper: reaper.ok(),
             log_level: start.log_level,
             signalled: None,
-            deadline: None,
+            deadline,
         })
-    }
-
-    /// Sets the time after which the run is aborted; `None` for no limit.
-    pub(crate) fn give_up_after(&mut self, timeout: Option<Duration>) {
-        self.deadline = timeout.map(|after| Deadline {
-            at: Instant::now() + after,
-            after,
-            has_passed: false,
-        });
     }
 
     /// Returns the next event of a prompt; `None` after the last. The first signal aborts the
     /// prompt, which then ends normally; a second signal exits the process.
     pub(crate) async fn next(&mut self, events: &mut EventStream) -> Option<rpc::Event> {
         loop {
-            let open = self.deadline.as_ref().filter(|it| !it.has_passed);
-            let deadline = open.map(|it| it.at);
-            let passed = async {
-                match deadline {
-                    Some(at) => tokio::time::sleep_until(at).await,
-                    None => std::future::pending().await,
-                }
-            };
             tokio::select! {
                 biased;
                 code = self.signals.next() => self.signal(code).await,
-                () = passed => self.time_out(),
+                () = self.deadline.passes() => self.time_out(),
                 event = events.next() => return event,
+            }
+        }
+    }
+
+    /// Waits for a write to standard output. Returns `None` if the reader has not read it shortly
+    /// after the deadline.
+    pub(crate) async fn write<T>(&mut self, writing: impl Future<Output = T>) -> Option<T> {
+        let mut writing = std::pin::pin!(writing);
+        loop {
+            let has_passed = self.deadline.has_passed();
+            tokio::select! {
+                biased;
+                code = self.signals.next() => self.signal(code).await,
+                () = self.deadline.passes() => self.time_out(),
+                written = &mut writing => return Some(written),
+                () = tokio::time::sleep(WRITE_GRACE), if has_passed => return None,
             }
         }
     }
 
     /// Aborts the run, which then ends normally.
     fn time_out(&mut self) {
-        if let Some(deadline) = &mut self.deadline {
-            deadline.has_passed = true;
-        }
+        self.deadline.set_passed();
         self.runtime.cancel();
     }
 
     /// Reports whether a signal or the timeout has ended the run.
     pub(crate) fn is_ending(&self) -> bool {
-        let has_passed = self.deadline.as_ref().is_some_and(|it| it.has_passed);
-        self.signalled.is_some() || has_passed
+        self.signalled.is_some() || self.deadline.has_passed()
     }
 
     /// Waits for the next signal and returns its exit code. Cancel-safe.
@@ -144,14 +137,10 @@ impl Headless {
                 );
             }
         }
-        match (self.signalled, self.deadline) {
-            (Some(code), _) => Err(Exit(code).into()),
-            (None, Some(deadline)) if deadline.has_passed => {
-                let after = humantime::format_duration(deadline.after);
-                let message = format!("timed out after {after}");
-                Err(Failed::new(TIMED_OUT, message).into())
-            }
-            (None, _) => Ok(()),
+        match self.signalled {
+            Some(code) => Err(Exit(code).into()),
+            None if self.deadline.has_passed() => Err(self.deadline.error().into()),
+            None => Ok(()),
         }
     }
 }

@@ -9,8 +9,8 @@ use crate::{
     agent::{
         JsonOutput, Mode, OutputClosed, Start,
         headless::{
-            Headless, NoteQueue, Outcome, OutputSchema, QueuedNote, level_of, log_message,
-            read_prompt,
+            Deadline, Headless, NoteQueue, Outcome, OutputSchema, QueuedNote, level_of,
+            log_message, read_prompt,
         },
     },
     args::{Agent, LogLevel},
@@ -19,15 +19,15 @@ use crate::{
 };
 
 pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
+    let deadline = Deadline::start(args.timeout);
     let start = Start::of(&args.flags, Mode::Once)?;
-    let prompt = read_prompt(&args.prompt)?;
+    let prompt = read_prompt(&args.prompt, &deadline)?;
     let schema = args.output_schema.as_deref().map(OutputSchema::read);
     let schema = schema.transpose()?;
     let log_level = start.log_level;
     short_lived_host::block_on(async {
         let notes = Arc::new(NoteQueue::default());
-        let mut agent = Headless::begin(start, notes.clone())?;
-        agent.give_up_after(args.timeout);
+        let mut agent = Headless::begin(start, notes.clone(), deadline)?;
         let mut run = Run {
             agent: &mut agent,
             notes: &notes,
@@ -41,7 +41,12 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
         } = run;
         agent.runtime.cancel();
         let written = match followed {
-            Ok(()) => output.finish().await.map_err(anyhow::Error::from),
+            Ok(()) => {
+                let finished = agent.write(output.finish()).await;
+                finished
+                    .unwrap_or(Err(OutputClosed))
+                    .map_err(anyhow::Error::from)
+            }
             Err(error) => Err(error),
         };
         agent.end().await?;
@@ -72,9 +77,7 @@ impl Run<'_> {
     ) -> anyhow::Result<()> {
         let state = self.agent.runtime.state().await;
         if let Some(id) = state.session_id {
-            self.output
-                .send(rpc::Event::from(rpc::Session::new(id)))
-                .await?;
+            self.send(rpc::Session::new(id).into()).await?;
         }
         let mut next = Some(match &schema {
             Some(schema) => schema.prompt(prompt),
@@ -89,11 +92,9 @@ impl Run<'_> {
             }
             let Some(schema) = &mut schema else { break };
             next = schema.check(&mut self.outcome).map(|(repair, _)| repair);
-            let is_valid = next.is_none() && self.outcome.mismatch.is_none();
-            let answer = self.outcome.answer().filter(|_| is_valid);
-            done.output = answer.and_then(|json| serde_json::from_str(json).ok());
+            done.output = self.outcome.output.take();
         }
-        self.output.send(rpc::Event::from(done)).await?;
+        self.send(done.into()).await?;
         Ok(())
     }
 
@@ -103,12 +104,13 @@ impl Run<'_> {
             while let Some(event) = events.ready() {
                 self.event(event).await?;
             }
-            self.output.flush().await?;
+            let flushed = self.agent.write(self.output.flush()).await;
+            flushed.unwrap_or(Err(OutputClosed))?;
             tokio::select! {
                 biased;
                 () = self.output.closed() => return Err(OutputClosed),
                 note = self.notes.next() => match note {
-                    QueuedNote::Event(event) => self.output.send(event).await?,
+                    QueuedNote::Event(event) => self.send(event).await?,
                     QueuedNote::Notice(level, message) => {
                         log_message(self.log_level, level_of(level), &message);
                     }
@@ -125,7 +127,13 @@ impl Run<'_> {
         self.outcome.observe(&event);
         match event {
             rpc::Event::Done(_) => Ok(()),
-            event => self.output.send(event).await,
+            event => self.send(event).await,
         }
+    }
+
+    /// Writes an event. A reader that still does not read after the deadline counts as gone.
+    async fn send(&mut self, event: rpc::Event) -> Result<(), OutputClosed> {
+        let sent = self.agent.write(self.output.send(event)).await;
+        sent.unwrap_or(Err(OutputClosed))
     }
 }

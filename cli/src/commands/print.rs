@@ -9,8 +9,8 @@ use crate::{
     agent::{
         Mode, Start,
         headless::{
-            Headless, NoteQueue, Outcome, OutputSchema, QueuedNote, level_of, log_message,
-            read_prompt,
+            Deadline, Headless, NoteQueue, Outcome, OutputSchema, QueuedNote, level_of,
+            log_message, read_prompt,
         },
     },
     args::{Agent, LogLevel},
@@ -19,15 +19,15 @@ use crate::{
 };
 
 pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
+    let deadline = Deadline::start(args.timeout);
     let start = Start::of(&args.flags, Mode::Once)?;
-    let prompt = read_prompt(&args.prompt)?;
+    let prompt = read_prompt(&args.prompt, &deadline)?;
     let schema = args.output_schema.as_deref().map(OutputSchema::read);
     let mut schema = schema.transpose()?;
     let log_level = start.log_level;
     short_lived_host::block_on(async {
         let notes = Arc::new(NoteQueue::default());
-        let mut agent = Headless::begin(start, notes.clone())?;
-        agent.give_up_after(args.timeout);
+        let mut agent = Headless::begin(start, notes.clone(), deadline)?;
         let mut watcher = Watcher::new(log_level);
         let mut next = Some(match &schema {
             Some(schema) => schema.prompt(&prompt),
@@ -57,7 +57,14 @@ pub(super) fn run(args: &Agent) -> anyhow::Result<()> {
             }
         }
         // Print the answer now: stopping the extensions can take a while.
-        let printed = output::print(&watcher.text());
+        let printed = if agent.is_ending() {
+            // The last message is not the answer.
+            Ok(())
+        } else {
+            let text = watcher.text();
+            let printing = tokio::task::spawn_blocking(move || output::print(&text));
+            agent.write(printing).await.unwrap_or(Ok(Ok(())))?
+        };
         let ended = agent.end().await;
         while let Some(note) = notes.take() {
             log(log_level, note);

@@ -402,6 +402,7 @@ impl App {
         for panic in terminal::panics() {
             self.state.notify(Level::Error, crate::clean::text(&panic));
         }
+        self.state.drawn();
         let finished = view::finished(&mut self.state);
         let live = view::live(&self.state);
         self.terminal.draw(&finished, &live);

@@ -132,11 +132,14 @@ impl Editor {
         self.chips.expanded(self.buffer.text())
     }
 
-    /// Returns the images that the text refers to, except in chips with text.
-    pub(crate) fn images(&self) -> Vec<PathBuf> {
-        let mut images = self.chips.images(self.buffer.text());
-        images.extend(images::mentioned(self.buffer.text()));
-        images
+    /// Returns the images whose chips are in the text. The user has pasted or dropped them.
+    pub(crate) fn pasted_images(&self) -> Vec<PathBuf> {
+        self.chips.images(self.buffer.text())
+    }
+
+    /// Returns the images that the text refers to with `@`, except in chips.
+    pub(crate) fn mentioned_images(&self) -> Vec<PathBuf> {
+        images::mentioned(self.buffer.text())
     }
 
     /// Returns the text without expanding its chips, so it is short even if a paste was long.
@@ -158,6 +161,17 @@ impl Editor {
     pub(crate) fn set(&mut self, text: &str) {
         self.history.stop_browsing();
         self.buffer.set(self.chips.restore(text));
+    }
+
+    /// Inserts lines before the text, and moves the cursor to the end. The user can undo this.
+    pub(crate) fn prepend(&mut self, lines: &str) {
+        if self.is_empty() {
+            return self.set(lines);
+        }
+        self.history.stop_browsing();
+        let text = self.buffer.text();
+        let lines = self.chips.restore(lines);
+        self.buffer.set(format!("{lines}\n{text}"));
     }
 
     /// Clears the text. The user can undo this.

@@ -14,7 +14,7 @@ use zot_protocol::{
 
 use super::{
     bridge::HostMessage,
-    state::{Choice, Command, ExtensionView, Item, Level, UntrustedExtension},
+    state::{Command, ExtensionView, Item, Level, Picker, UntrustedExtension},
 };
 
 /// An event that changes the state.
@@ -48,8 +48,8 @@ pub(crate) enum Message {
     /// A notice for the user. Unlike [`EffectResult::Notice`], it does not end the current
     /// activity.
     Notice(Level, String),
-    /// The agent has rejected a message with this text for the running prompt.
-    SteeringRefused(String),
+    /// The agent has rejected the last message that was sent to the running prompt.
+    SteeringRefused,
     /// The images of a prompt have been read, or one of them could not be read.
     ImagesRead(Result<Prompt, String>),
     /// The user's text editor has exited, with the new draft or an error.
@@ -79,12 +79,8 @@ pub(crate) enum EffectResult {
         conversation: Box<Conversation>,
         text: String,
     },
-    /// Choices for a picker.
-    Choices {
-        title: &'static str,
-        choices: Vec<Choice>,
-        selected: usize,
-    },
+    /// Choices, and the notice to show if there are none.
+    Choices(Picker, &'static str),
     /// An item to print.
     Print(Item),
 }

@@ -1,6 +1,8 @@
 //! The state that the screen is drawn from. [`update`](super::update::update) applies messages to
 //! it.
 
+mod delay;
+mod inserted;
 mod item;
 mod notes;
 mod panel;
@@ -19,7 +21,11 @@ use std::{
 };
 
 use ratatui::layout::Size;
-use zot_host::{approval::Approvals, extension::stats::Stats, provider::Providers};
+use zot_host::{
+    approval::{Approvals, ConfirmMode},
+    extension::stats::Stats,
+    provider::Providers,
+};
 use zot_protocol::{Config, limits, rpc::ExtensionInfo};
 
 use super::{
@@ -29,6 +35,8 @@ use super::{
     theme::Theme,
 };
 
+pub(crate) use delay::AnswerDelay;
+pub(crate) use inserted::Inserted;
 pub(crate) use item::{FinishedCall, Item, Level};
 pub(crate) use notes::{Note, Notes};
 pub(crate) use panel::{Panel, PanelInput};
@@ -36,14 +44,11 @@ pub(crate) use picker::{Choice, Picked, Picker, step_wrapping};
 pub(crate) use popup::{Popup, PopupRow};
 pub(crate) use question::{Answer, AskedCall, Body, Question, can_save};
 pub(crate) use shell::{Outputs, SHELL, ShellRun};
-pub(crate) use thought::{Thought, Thoughts};
+pub(crate) use thought::{Place, Thought, Thoughts};
 pub(crate) use turn::{Call, Retry, Steered, Turn};
 
 /// How soon a second ctrl+c must follow the first one to exit.
 const EXIT_WINDOW: Duration = Duration::from_secs(2);
-/// How long a new question accepts no key except Esc. A user who is typing when a question appears
-/// has not read it yet.
-const ANSWER_DELAY: Duration = Duration::from_millis(700);
 /// Maximum number of folded results that can still be unfolded.
 const MAX_FOLDED: usize = 20;
 
@@ -82,8 +87,7 @@ pub(crate) struct State {
     pub(crate) shell: Option<ShellRun>,
     /// Outputs of the user's commands, to send with the next message.
     pub(crate) outputs: Outputs,
-    /// When an extension last inserted text that the user has not edited since.
-    inserted: Option<Instant>,
+    inserted: Option<Inserted>,
     /// Prompts and commands that are waiting for the agent to become idle.
     pub(crate) queue: VecDeque<Queued>,
     pub(crate) submits: Submits,
@@ -96,6 +100,8 @@ pub(crate) struct State {
     pub(crate) approvals: Arc<Approvals>,
     pub(crate) dialog: Option<Dialog>,
     pub(crate) status: Status,
+    /// The mode to return to when `/yolo` turns confirmation off.
+    pub(crate) mode_without_confirmation: ConfirmMode,
     /// The commands that extensions provide.
     pub(crate) commands: Vec<Command>,
     pub(crate) extensions: Vec<ExtensionInfo>,
@@ -121,7 +127,7 @@ pub(crate) enum Queued {
         text: String,
     },
     Builtin(Builtin, String),
-    /// A shell command from the user. It waits only until the agent has started.
+    /// A shell command that the user entered before the agent had started.
     Shell(String),
 }
 
@@ -131,14 +137,17 @@ pub(crate) struct UserPrompt {
     pub(crate) text: String,
     /// The images to attach. Paths that do not exist are left as text.
     pub(crate) images: Vec<PathBuf>,
+    /// Whether the user has written it. Otherwise, an extension's command has.
+    pub(crate) is_users: bool,
 }
 
 impl UserPrompt {
-    /// Creates a prompt without images.
-    pub(crate) fn text(text: String) -> Self {
+    /// Creates the prompt of an extension's command. It has no images.
+    pub(crate) fn of_command(text: String) -> Self {
         Self {
             text,
             images: Vec::new(),
+            is_users: false,
         }
     }
 }
@@ -221,18 +230,18 @@ pub(crate) struct TrustDialog {
     pub(crate) selected: usize,
     /// What to do after the last answer.
     pub(crate) then: AfterTrust,
-    /// The earliest time at which the dialog accepts an answer.
-    pub(crate) answerable_from: Instant,
+    /// The delay of the first open extension.
+    pub(crate) delay: AnswerDelay,
 }
 
 impl TrustDialog {
-    pub(crate) fn new(untrusted: Vec<UntrustedExtension>, then: AfterTrust, now: Instant) -> Self {
+    pub(crate) fn new(untrusted: Vec<UntrustedExtension>, then: AfterTrust) -> Self {
         Self {
             open: untrusted.into(),
             answers: Vec::new(),
             selected: 0,
             then,
-            answerable_from: now + ANSWER_DELAY,
+            delay: AnswerDelay::default(),
         }
     }
 }
@@ -315,6 +324,7 @@ impl State {
             approvals: Arc::default(),
             dialog: None,
             status,
+            mode_without_confirmation: ConfirmMode::Never,
             commands: Vec::new(),
             extensions: Vec::new(),
             interrupted: None,
@@ -346,44 +356,69 @@ impl State {
         });
     }
 
-    /// Returns the time from which a question that appears now can be answered.
-    pub(crate) fn answerable_from(&self) -> Instant {
-        self.now + ANSWER_DELAY
+    /// Records what the user sees from now on. Must be called before each frame.
+    pub(crate) fn drawn(&mut self) {
+        let (focus, now) = (self.focus(), self.now);
+        if let Some(question) = self.questions.front_mut() {
+            question.delay.drawn(focus == Focus::Question, now);
+        }
+        if let Some(Dialog::Trust(trust)) = &mut self.dialog {
+            trust.delay.drawn(focus == Focus::Dialog, now);
+        }
+        if let Some(inserted) = &mut self.inserted {
+            inserted.drawn(focus == Focus::Editor, now);
+        }
     }
 
     /// Reports whether an open question does not accept answers yet.
     fn is_answer_delayed(&self) -> bool {
         let trust = match &self.dialog {
-            Some(Dialog::Trust(trust)) => Some(trust.answerable_from),
+            Some(Dialog::Trust(trust)) => Some(&trust.delay),
             _ => None,
         };
-        let question = self
-            .questions
-            .front()
-            .map(|question| question.answerable_from);
-        trust
-            .into_iter()
-            .chain(question)
-            .any(|from| self.now < from)
+        let question = self.questions.front().map(|question| &question.delay);
+        let mut delays = trust.into_iter().chain(question);
+        delays.any(|delay| !delay.is_over(self.now))
     }
 
     /// Records that the editor contains text that the user may not have written.
     pub(crate) fn mark_inserted(&mut self) {
-        self.inserted = Some(self.now);
+        self.inserted = Some(Inserted::new(self.editor.text()));
     }
 
-    /// Records that the user has changed the text. Keys pressed just after text was inserted do not
-    /// count, because the user has not seen it yet.
+    /// Records that the user has changed the editor's text.
     pub(crate) fn mark_edited(&mut self) {
-        let was_unseen = |at: Instant| self.now.saturating_duration_since(at) < ANSWER_DELAY;
-        if self.editor.is_empty() || !self.inserted.is_some_and(was_unseen) {
-            self.inserted = None;
+        if self.editor.is_empty() {
+            return self.mark_replaced();
+        }
+        if let Some(inserted) = &mut self.inserted {
+            inserted.edit(self.now);
+        }
+    }
+
+    /// Records that the user has replaced the editor's text.
+    pub(crate) fn mark_replaced(&mut self) {
+        if let Some(inserted) = &mut self.inserted {
+            inserted.replace();
         }
     }
 
     /// Reports whether the editor contains inserted text that the user has not edited.
     pub(crate) fn is_inserted(&self) -> bool {
-        self.inserted.is_some()
+        let mut inserted = self.inserted.iter();
+        !self.editor.is_empty() && inserted.any(|it| it.is_in(&self.editor.text()))
+    }
+
+    /// Reports whether this text was inserted into the editor, and sent from there unedited.
+    pub(crate) fn was_inserted(&self, text: &str) -> bool {
+        self.inserted.as_ref().is_some_and(|it| it.is(text))
+    }
+
+    /// Reports whether esc drops the outputs that wait for the next message. Otherwise, it cancels
+    /// something first.
+    pub(crate) fn can_drop_outputs(&self) -> bool {
+        let is_idle = self.turn.is_none() && self.command.is_none() && self.shell.is_none();
+        is_idle && self.queue.is_empty() && !self.outputs.is_empty()
     }
 
     /// Reports whether a dialog is open that needs the agent to stay idle.

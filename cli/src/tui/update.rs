@@ -22,8 +22,8 @@ use zot_protocol::{PanelResize, limits};
 use super::{
     message::{Conversation, Effect, EffectResult, Message},
     state::{
-        Command, Dialog, Item, Level, Outputs, Panel, Picker, Queued, State, Submits, TrustDialog,
-        Turn, UserPrompt,
+        Command, Dialog, Item, Level, Outputs, Panel, Queued, State, Submits, TrustDialog, Turn,
+        UserPrompt,
     },
 };
 use crate::clean;
@@ -53,7 +53,7 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
             if untrusted.is_empty() {
                 effects.push(Effect::Trust(Vec::new(), then));
             } else {
-                state.dialog = Some(Dialog::Trust(TrustDialog::new(untrusted, then, now)));
+                state.dialog = Some(Dialog::Trust(TrustDialog::new(untrusted, then)));
             }
         }
         Message::Started(conversation) => {
@@ -72,7 +72,7 @@ pub(crate) fn update(state: &mut State, message: Message, now: Instant) -> Vec<E
             host::command_response(state, extension, answer, &mut effects);
         }
         Message::Notice(level, text) => state.notify(level, clean::line(&text)),
-        Message::SteeringRefused(text) => steering::refused(state, &text),
+        Message::SteeringRefused => steering::refused(state),
         Message::ImagesRead(read) => images_read(state, read, &mut effects),
         Message::DraftEdited(edited) => keys::draft_edited(state, edited),
         Message::ShellProgress(line) => shell::progress(state, &line),
@@ -105,10 +105,20 @@ fn ends_long_turn(state: &State) -> bool {
 /// Starts queued work while the agent is idle.
 fn run_queue(state: &mut State, effects: &mut Vec<Effect>) {
     while !state.is_busy() && !state.has_blocking_dialog() {
+        // Commands run one after the other.
+        if state.shell.is_some() && matches!(state.queue.front(), Some(Queued::Shell(_))) {
+            return;
+        }
         match state.queue.pop_front() {
-            Some(Queued::Prompt(UserPrompt { text, images })) => {
+            Some(Queued::Prompt(UserPrompt {
+                text,
+                images,
+                is_users,
+            })) => {
                 state.submits = Submits::default();
-                state.turn = Some(Turn::new("starting", Some(text.clone()), state.now));
+                let mut turn = Turn::new("starting", Some(text.clone()), state.now);
+                turn.is_users = is_users;
+                state.turn = Some(turn);
                 if images.is_empty() {
                     send(state, Prompt::text(text), effects);
                 } else {
@@ -206,18 +216,10 @@ fn effect_done(state: &mut State, result: EffectResult) {
                 state.mark_inserted();
             }
         }
-        EffectResult::Choices {
-            title,
-            choices,
-            selected,
-        } => {
-            if choices.is_empty() {
-                state.notify(Level::Muted, format!("no {}s found", title.to_lowercase()));
-            } else {
-                let picker = Picker::new(title, choices, selected);
-                state.dialog = Some(Dialog::Picker(picker));
-            }
+        EffectResult::Choices(picker, none) if picker.matching().is_empty() => {
+            state.notify(Level::Muted, none);
         }
+        EffectResult::Choices(picker, _) => state.dialog = Some(Dialog::Picker(picker)),
         EffectResult::Print(item) => state.output.push(item),
     }
 }
@@ -232,10 +234,14 @@ fn load_conversation(state: &mut State, conversation: Conversation) {
     } = conversation;
     state.notes.clear();
     state.folded.clear();
-    state.thoughts.folded = items.iter().rev().find_map(|item| match item {
-        Item::Thought(thought) => Some(thought.clone()),
-        _ => None,
-    });
+    state.thoughts.clear();
+    for item in &items {
+        match item {
+            Item::User(_) => state.thoughts.clear(),
+            Item::Thought(thought) => state.thoughts.fold(thought.clone()),
+            _ => {}
+        }
+    }
     if !title.is_empty() {
         state.output.push(Item::Divider(title));
     }
@@ -259,3 +265,6 @@ fn cleaned(command: &Command) -> Command {
         extension: clean::line(&command.extension),
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -117,7 +117,12 @@ fn top(state: &State, room: usize) -> Vec<Line<'static>> {
         lines.push(spinner::of_shell(shell, state.now, width, theme));
         parts.push(lines);
     }
-    parts.push(outputs::lines(&state.outputs, width, theme));
+    parts.push(outputs::lines(
+        &state.outputs,
+        state.can_drop_outputs(),
+        width,
+        theme,
+    ));
     let steered = state.turn.iter().flat_map(|turn| &turn.steered);
     parts.push(queue::lines(steered, &state.queue, width, theme));
     parts.push(notes::lines(&state.notes, width, (room / 2).max(1), theme));
@@ -198,8 +203,8 @@ fn editor_title(state: &State) -> &'static str {
     let text = state.editor.written();
     if state.editor.begins_with_chip() {
         ""
-    } else if state.is_inserted() && would_run(state, text) {
-        "written by an extension · edit it to run it"
+    } else if would_run(state, text) && state.is_inserted() {
+        "an extension may have written this · edit it to run it"
     } else if shell_command(text).is_some() {
         "run in the shell"
     } else {

@@ -13,6 +13,7 @@ mod print;
 mod scratch;
 mod secrets;
 mod sessions;
+mod timeout;
 
 use std::{fs, path::Path, path::PathBuf};
 

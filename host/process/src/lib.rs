@@ -77,6 +77,9 @@
 //! environment and lowered the limit on purpose. (A confined process cannot lower it.) A
 //! [`Subreaper`] of [all orphans](Orphans::All) still finds it when the next tree stops.
 //!
+//! What a [program in the foreground](run_in_foreground) leaves running has another mark, and is
+//! not stopped.
+//!
 //! Every process that is signalled individually is signalled through a pidfd. Before SIGKILL, all
 //! processes are stopped, and the search is repeated until it finds no new ones, because a process
 //! killed while it forks leaves an unknown child.

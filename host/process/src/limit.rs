@@ -20,7 +20,7 @@ const LEAST: u64 = 1 << 61;
 const MOST: u64 = 1 << 62;
 /// The number of trees that one program can mark.
 const TREES: u64 = 1 << 24;
-/// Each program uses a random multiple of `TREES` below this, so that a program inside another's
+/// Each program uses a random multiple of `TREES` up to this, so that a program inside another's
 /// tree can mark its own trees.
 const PROGRAMS: u64 = 1 << 30;
 
@@ -59,7 +59,7 @@ pub(crate) fn find(limits: &str) -> Option<TreeId> {
         .find_map(|it| it.strip_prefix("Max realtime timeout"))?;
     let hard: u64 = line.split_ascii_whitespace().nth(1)?.parse().ok()?;
     let number = base()?.checked_sub(hard)?;
-    (1..TREES)
+    (0..TREES)
         .contains(&number)
         .then(|| TreeId::numbered(number))
 }
@@ -69,7 +69,8 @@ fn base() -> Option<u64> {
     static BASE: OnceLock<Option<u64>> = OnceLock::new();
     *BASE.get_or_init(|| {
         let hard = getrlimit(Resource::Rttime).maximum.unwrap_or(MOST);
-        let program = RandomState::new().hash_one(std::process::id()) % PROGRAMS;
+        // Not 0: no process may have the mark of number 0 by inheriting this program's limit.
+        let program = 1 + RandomState::new().hash_one(std::process::id()) % PROGRAMS;
         let base = hard.min(MOST).checked_sub(program * TREES)?;
         (base - TREES > LEAST).then_some(base)
     })

@@ -18,6 +18,11 @@ pub(crate) const VARIABLE: &str = "ZOT_PROCESS_TREE";
 pub(crate) struct TreeId(u64);
 
 impl TreeId {
+    /// Identifies what programs in the foreground leave running, which belongs to the user and is
+    /// never stopped. It has the highest [limit](crate::limit) of all, and a process can only lower
+    /// its limit, so no process of a tree can obtain this mark.
+    pub(crate) const FOREGROUND: Self = Self(0);
+
     pub(crate) fn next() -> Self {
         static NEXT: AtomicU64 = AtomicU64::new(1);
         Self(NEXT.fetch_add(1, Ordering::Relaxed))
@@ -29,7 +34,8 @@ impl TreeId {
         Self(number)
     }
 
-    /// Returns the tree's number. This program numbers its trees from 1.
+    /// Returns the tree's number. This program numbers its trees from 1, after
+    /// [`FOREGROUND`](Self::FOREGROUND).
     #[cfg(target_os = "linux")]
     pub(crate) fn number(self) -> u64 {
         self.0

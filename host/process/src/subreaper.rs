@@ -42,6 +42,7 @@ impl Orphans {
     pub(crate) fn rows(self, table: &Table) -> Vec<&Row> {
         let listed = Listed::now();
         adopted(table, &listed)
+            .filter(|row| !row.is_of_foreground())
             .filter(|row| match row.tree() {
                 Some(tree) => !listed.has(tree),
                 None => self == Self::All && !in_live_group(row, table, &listed),
@@ -55,7 +56,7 @@ impl Orphans {
         let listed = Listed::now();
         table
             .rows()
-            .filter(|row| row.parent == own)
+            .filter(|row| row.parent == own && !row.is_of_foreground())
             .filter(|row| self == Self::All || listed.is_leader(row.pid) || is_marked(row))
             .collect()
     }

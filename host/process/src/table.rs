@@ -56,6 +56,16 @@ impl Row {
         }
     }
 
+    /// Reports whether a program in the foreground left the process running. A mark in the
+    /// environment counts only if there are no limits, because a process of a tree can forge it.
+    pub(crate) fn is_of_foreground(&self) -> bool {
+        #[cfg(target_os = "linux")]
+        if crate::limit::is_reliable() {
+            return self.tree_by_limit() == Some(TreeId::FOREGROUND);
+        }
+        self.tree() == Some(TreeId::FOREGROUND)
+    }
+
     /// Returns the tree that the process's limits identify. An exited process keeps its limits
     /// until it is reaped.
     #[cfg(target_os = "linux")]

@@ -118,8 +118,7 @@ impl Agent {
             match self.submit(message, events, cancel).await {
                 Ok(()) => delivered = true,
                 Err(NotSubmitted::Blocked { reason, notes }) => {
-                    let message = format!("your message was not delivered: {reason}");
-                    self.config.hooks.notice(NoteLevel::Warn, &message);
+                    events.send(rpc::SteerBlocked::new(reason)).await;
                     events.release(notes).await;
                 }
                 Err(NotSubmitted::Aborted) => break,

@@ -16,6 +16,7 @@ tagged! {
     pub enum Event by "type" {
         "session" => Session(Session),
         "user_message" => UserMessage(UserMessage),
+        "steer_blocked" => SteerBlocked(SteerBlocked),
         "turn_start" => TurnStart(TurnStart),
         "assistant_start" => AssistantStart(AssistantStart),
         "text_delta" => TextDelta(TextDelta),
@@ -67,6 +68,21 @@ pub struct UserMessage {
     #[new(into)]
     #[schemars(extend("format" = "date-time"))]
     pub time: String,
+}
+
+/// An extension blocked the oldest message that `steer` has accepted and that has not been
+/// delivered. The prompt continues without it. Each accepted message ends in one `user_message` or
+/// `steer_blocked`, in the order of the `steer` commands, or is dropped if the prompt is aborted or
+/// fails.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
+#[schemars(extend("examples" = [{"type": "steer_blocked", "reason": "the message contains a password"}]))]
+#[non_exhaustive]
+pub struct SteerBlocked {
+    /// Why the extension blocked the message. Absent: `""`.
+    #[new(into)]
+    #[serde(default, deserialize_with = "or_default")]
+    pub reason: String,
 }
 
 /// A model call starts.

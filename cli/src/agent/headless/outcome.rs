@@ -1,6 +1,7 @@
 //! How a run of `-p` or `--json` ended.
 
 use anyhow::anyhow;
+use serde_json::Value;
 use zot_protocol::{StopReason, rpc};
 
 use crate::{
@@ -20,10 +21,12 @@ pub(crate) struct Outcome {
     pub(crate) message: String,
     /// Why the run failed.
     pub(crate) failure: Option<String>,
+    /// The answer, if it matches the schema.
+    pub(crate) output: Option<Value>,
     /// Why the answer does not match the schema.
     pub(crate) mismatch: Option<String>,
     /// Whether the answer was cut off at the output limit.
-    is_cut: bool,
+    pub(crate) is_cut: bool,
 }
 
 impl Outcome {

@@ -49,12 +49,16 @@ impl OutputSchema {
     }
 
     /// Checks the answer of a run, and strips everything around its JSON. The first time that the
-    /// answer is invalid, returns a prompt that asks the model to correct it, and the reason.
+    /// answer is invalid, returns a prompt that asks the model to correct it, and the reason. An
+    /// answer that was cut off at the output limit is not checked: the next one would be as long.
     pub(crate) fn check(&mut self, outcome: &mut Outcome) -> Option<(Prompt, String)> {
+        if outcome.is_cut {
+            return None;
+        }
         let answer = outcome.answer()?;
         match self.json_in(answer) {
-            Ok(json) => {
-                outcome.message = json;
+            Ok((json, value)) => {
+                (outcome.message, outcome.output) = (json, Some(value));
                 None
             }
             Err(why) if std::mem::replace(&mut self.has_repaired, true) => {
@@ -70,8 +74,8 @@ impl OutputSchema {
         }
     }
 
-    /// Returns the JSON of an answer, which may be in a fenced code block.
-    fn json_in(&self, answer: &str) -> Result<String, String> {
+    /// Returns the JSON of an answer, which may be in a fenced code block, and its value.
+    fn json_in(&self, answer: &str) -> Result<(String, Value), String> {
         let answer = answer.trim();
         let fenced = answer.strip_prefix("```").and_then(|rest| {
             let (_, body) = rest.split_once('\n')?;
@@ -87,7 +91,7 @@ impl OutputSchema {
         })?;
         let checked = self.compiled.check(&value);
         checked.map_err(|mismatch| mismatch.to_string())?;
-        Ok(json.to_owned())
+        Ok((json.to_owned(), value))
     }
 }
 
@@ -113,11 +117,8 @@ mod tests {
             "```json\n{\"n\": 1}\n```",
             "```\n{\"n\": 1}\n```\n",
         ] {
-            assert_eq!(
-                schema.json_in(answer).as_deref(),
-                Ok("{\"n\": 1}"),
-                "{answer}"
-            );
+            let found = ("{\"n\": 1}".to_owned(), json!({"n": 1}));
+            assert_eq!(schema.json_in(answer), Ok(found), "{answer}");
         }
         for (answer, why) in [
             ("Here it is: {\"n\": 1}", "it begins with `Here it is: {"),

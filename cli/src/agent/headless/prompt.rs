@@ -2,7 +2,7 @@
 
 use std::{
     io::{self, IsTerminal, Read},
-    sync::mpsc,
+    sync::mpsc::{self, RecvTimeoutError},
     thread,
     time::Duration,
 };
@@ -10,6 +10,7 @@ use std::{
 use anyhow::{Context, bail};
 use rustix::fs::FileType;
 
+use super::Deadline;
 use crate::{
     exit::Usage,
     output::{self, Style},
@@ -20,10 +21,15 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 /// Delay before we show that we are waiting for input.
 const NOTICE_DELAY: Duration = Duration::from_millis(500);
 
-/// Returns the prompt: the words from the command line, followed by the piped input.
-pub(crate) fn read(words: &[String]) -> anyhow::Result<String> {
+/// Returns the prompt: the words from the command line, followed by the piped input. Fails if the
+/// input has not ended at the deadline.
+pub(crate) fn read(words: &[String], deadline: &Deadline) -> anyhow::Result<String> {
     let given = words.join(" ");
-    let piped = if is_piped() { piped()? } else { String::new() };
+    let piped = if is_piped() {
+        piped(deadline)?
+    } else {
+        String::new()
+    };
     let parts = [given.as_str(), piped.trim_end()];
     let parts: Vec<&str> = parts
         .into_iter()
@@ -49,19 +55,27 @@ fn is_piped() -> bool {
     })
 }
 
-fn piped() -> anyhow::Result<String> {
-    let (done, waiting) = mpsc::channel::<()>();
-    if io::stderr().is_terminal() {
-        thread::spawn(move || {
-            if waiting.recv_timeout(NOTICE_DELAY) == Err(mpsc::RecvTimeoutError::Timeout) {
-                output::note(Style::of_stderr().muted("… reading standard input"));
-            }
-        });
+fn piped(deadline: &Deadline) -> anyhow::Result<String> {
+    // Nothing can interrupt the read, so it continues until this program exits.
+    let (done, waiting) = mpsc::channel();
+    thread::spawn(move || {
+        let mut bytes = Vec::new();
+        let read = io::stdin().take(MAX_BYTES + 1).read_to_end(&mut bytes);
+        let _ = done.send(read.map(|_| bytes));
+    });
+    let left = || deadline.left().unwrap_or(Duration::MAX);
+    let mut read = waiting.recv_timeout(left().min(NOTICE_DELAY));
+    if read.is_err() {
+        if io::stderr().is_terminal() && !left().is_zero() {
+            output::note(Style::of_stderr().muted("… reading standard input"));
+        }
+        read = waiting.recv_timeout(left());
     }
-    let mut bytes = Vec::new();
-    let read = io::stdin().take(MAX_BYTES + 1).read_to_end(&mut bytes);
-    read.context("cannot read standard input")?;
-    drop(done);
+    let bytes = match read {
+        Ok(read) => read.context("cannot read standard input")?,
+        Err(RecvTimeoutError::Timeout) => return Err(deadline.error().into()),
+        Err(RecvTimeoutError::Disconnected) => bail!("cannot read standard input"),
+    };
     if bytes.len() as u64 > MAX_BYTES {
         bail!(
             "standard input is larger than 16 MiB\nhint: mention the file in the prompt, so that the model can read it in parts"

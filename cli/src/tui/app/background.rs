@@ -6,7 +6,7 @@ use crate::{
     clean,
     tui::{
         message::EffectResult,
-        state::{Choice, Level, Picked},
+        state::{Choice, Level, Picked, Picker},
         widget::elapsed,
     },
 };
@@ -18,20 +18,21 @@ pub(super) async fn list(runtime: Runtime) -> Result<EffectResult, String> {
         let time = elapsed(command.time);
         let state = match &command.ended {
             Some(how) => format!("{how} after {time}"),
-            None => format!("running for {time} · enter to stop"),
+            None => format!("running for {time}"),
         };
         let first = command.command.lines().next().unwrap_or_default();
         Choice {
             label: clean::line(first),
-            detail: clean::line(&format!("{} · {state}", command.id)),
+            detail: clean::line(&format!(
+                "{} · {state} · {}",
+                command.id,
+                command.output.display()
+            )),
             picked: Picked::Background(command.id),
         }
     });
-    Ok(EffectResult::Choices {
-        title: "Background command",
-        choices: choices.collect(),
-        selected: 0,
-    })
+    let picker = Picker::new("Background commands", choices.collect(), 0).on_enter("stop");
+    Ok(EffectResult::Choices(picker, "no background commands"))
 }
 
 /// Stops a command and all processes that it has started.

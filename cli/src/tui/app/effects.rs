@@ -57,9 +57,8 @@ impl App {
                 });
             }
             Effect::Steer(prompt) => {
-                let text = prompt.text.clone();
                 if runtime.steer(prompt).is_err() {
-                    self.dispatch(Message::SteeringRefused(text));
+                    self.dispatch(Message::SteeringRefused);
                 }
                 self.store_history();
             }

@@ -16,7 +16,7 @@ use crate::{
     clean,
     tui::{
         message::{EffectResult, Message},
-        state::{Choice, Level, Picked},
+        state::{Choice, Level, Picked, Picker},
     },
 };
 
@@ -58,11 +58,8 @@ pub(super) async fn list(
             id: model.id,
         },
     });
-    Ok(EffectResult::Choices {
-        title: "Model",
-        choices: choices.collect(),
-        selected: selected.unwrap_or(0),
-    })
+    let picker = Picker::new("Model", choices.collect(), selected.unwrap_or(0));
+    Ok(EffectResult::Choices(picker, "no models found"))
 }
 
 /// Switches to another model. Without a provider, `id` is `NAME`, `PROVIDER NAME` or

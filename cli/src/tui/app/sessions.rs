@@ -16,7 +16,7 @@ use crate::{
     clean,
     tui::{
         message::EffectResult,
-        state::{Choice, Level, Picked},
+        state::{Choice, Level, Picked, Picker},
         transcript,
     },
 };
@@ -43,11 +43,8 @@ pub(super) async fn list(runtime: Runtime) -> Result<EffectResult, String> {
             picked: Picked::Session(entry.path),
         }
     });
-    Ok(EffectResult::Choices {
-        title: "Session",
-        choices: choices.collect(),
-        selected: 0,
-    })
+    let picker = Picker::new("Session", choices.collect(), 0).on_enter("open");
+    Ok(EffectResult::Choices(picker, "no saved sessions found"))
 }
 
 /// Continues another session.
@@ -115,8 +112,13 @@ async fn current(runtime: &Runtime) -> Result<(PathBuf, u64), String> {
     }
 }
 
+const NO_MESSAGES: &str = "there is no message to go back to yet";
+
 /// Lists the user's messages, to go back to one of them.
 pub(super) async fn messages(runtime: Runtime) -> Result<EffectResult, String> {
+    if runtime.messages().await.is_empty() {
+        return Ok(EffectResult::Notice(Level::Muted, NO_MESSAGES.to_owned()));
+    }
     let (path, _) = current(&runtime).await?;
     let messages = blocking(move || messages_in(&path)).await?;
     let numbered = messages.iter().enumerate();
@@ -136,11 +138,9 @@ pub(super) async fn messages(runtime: Runtime) -> Result<EffectResult, String> {
             }
         })
         .collect();
-    Ok(EffectResult::Choices {
-        title: "Go back to message",
-        selected: choices.len().saturating_sub(1),
-        choices,
-    })
+    let last = choices.len().saturating_sub(1);
+    let picker = Picker::new("Go back to message", choices, last).on_enter("go back");
+    Ok(EffectResult::Choices(picker, NO_MESSAGES))
 }
 
 /// Continues with a copy of this session that ends before message `at`. Puts the text of that

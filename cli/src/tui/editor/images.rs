@@ -27,10 +27,8 @@ pub(super) fn pasted(text: &str) -> Option<Vec<PathBuf>> {
 fn existing_image(word: &str) -> Option<PathBuf> {
     let path = if word.starts_with("file://") {
         url::Url::parse(word).ok()?.to_file_path().ok()?
-    } else if let Some(rest) = word.strip_prefix("~/") {
-        PathBuf::from(std::env::var_os("HOME")?).join(rest)
     } else {
-        PathBuf::from(word)
+        expanded(word)
     };
     // A path with a control character or a quote cannot be written as a token.
     let is_plain = path
@@ -39,6 +37,15 @@ fn existing_image(word: &str) -> Option<PathBuf> {
         .all(|it| it != '"' && !it.is_control());
     let is_image = path.is_absolute() && is_image(&path) && path.is_file();
     (is_plain && is_image).then_some(path)
+}
+
+/// Returns a path with `~/` replaced with the home directory.
+fn expanded(path: &str) -> PathBuf {
+    let home = std::env::var_os("HOME").filter(|home| !home.is_empty());
+    match (path.strip_prefix("~/"), home) {
+        (Some(rest), Some(home)) => Path::new(&home).join(rest),
+        _ => PathBuf::from(path),
+    }
 }
 
 /// Reports whether the file name has the extension of an image.
@@ -69,7 +76,7 @@ pub(super) fn mentioned(text: &str) -> Vec<PathBuf> {
             // Punctuation at the end of a sentence is not part of the name.
             text[cursor..token.range.end].trim_end_matches(|it| ".,;:!?)]}'\"`".contains(it))
         };
-        let path = PathBuf::from(name);
+        let path = expanded(name);
         if is_image(&path) && !name.contains(is_chip) && !paths.contains(&path) {
             paths.push(path);
         }
@@ -99,6 +106,9 @@ mod tests {
             let paths: Vec<PathBuf> = paths.into_iter().map(PathBuf::from).collect();
             assert_eq!(mentioned(text), paths, "{text}");
         }
+        let home = std::env::var("HOME").unwrap();
+        let paths = vec![Path::new(&home).join("a.png"), Path::new("b~/c.png").into()];
+        assert_eq!(mentioned("@~/a.png @b~/c.png"), paths);
     }
 
     #[test]

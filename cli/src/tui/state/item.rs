@@ -3,7 +3,7 @@
 use ratatui::text::Line;
 use zot_protocol::{Object, ToolStatus};
 
-use super::{SHELL, Thought};
+use super::{Place, SHELL, Thought};
 
 /// An item that is printed into the terminal's scrollback.
 #[derive(Debug, Clone)]
@@ -22,7 +22,7 @@ pub(crate) enum Item {
     /// The model's reasoning, folded to one line.
     Thought(Thought),
     /// The model's reasoning in full.
-    ThoughtUnfolded(Thought),
+    ThoughtUnfolded(Thought, Option<Place>),
     /// A finished tool call, folded if it is long.
     Tool(FinishedCall),
     /// A finished tool call with its full output.

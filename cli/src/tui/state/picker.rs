@@ -9,6 +9,8 @@ pub(crate) struct Picker {
     choices: Vec<Choice>,
     pub(crate) filter: String,
     pub(crate) selected: usize,
+    /// What enter does.
+    pub(crate) enter: &'static str,
     /// Whether queued prompts wait until the picker is closed.
     pub(crate) needs_idle_agent: bool,
 }
@@ -53,8 +55,15 @@ impl Picker {
             choices,
             filter: String::new(),
             selected,
+            enter: "select",
             needs_idle_agent: true,
         }
+    }
+
+    /// Sets what the footer says about enter.
+    pub(crate) fn on_enter(mut self, enter: &'static str) -> Self {
+        self.enter = enter;
+        self
     }
 
     /// Returns the choices that contain every word of the filter.

@@ -1,6 +1,6 @@
 //! A tool call that is waiting for confirmation.
 
-use std::{cell::RefCell, rc::Rc, time::Instant};
+use std::{cell::RefCell, rc::Rc};
 
 use ratatui::text::Line;
 use zot_host::{
@@ -9,7 +9,7 @@ use zot_host::{
 };
 use zot_protocol::{ApprovalRule, Object};
 
-use super::step_wrapping;
+use super::{AnswerDelay, step_wrapping};
 use crate::clean;
 
 /// The maximum size of a rule to save, in bytes. The exact arguments of a call can be long.
@@ -71,8 +71,7 @@ pub(crate) struct Question {
     pub(crate) saves: bool,
     /// The first visible line of the body.
     pub(crate) scroll: usize,
-    /// The earliest time at which the question accepts an answer.
-    pub(crate) answerable_from: Instant,
+    pub(crate) delay: AnswerDelay,
     /// The lines of the body, and the width that they are wrapped to. Cached, because a body can be
     /// long and the screen is redrawn often.
     body: RefCell<Option<(u16, Body)>>,
@@ -82,7 +81,7 @@ pub(crate) struct Question {
 pub(crate) type Body = Rc<[Line<'static>]>;
 
 impl Question {
-    pub(crate) fn new(number: u64, call: AskedCall, answerable_from: Instant) -> Self {
+    pub(crate) fn new(number: u64, call: AskedCall) -> Self {
         let answers = answers(&call);
         Self {
             number,
@@ -91,7 +90,7 @@ impl Question {
             selected: 0,
             saves: false,
             scroll: 0,
-            answerable_from,
+            delay: AnswerDelay::default(),
             body: RefCell::default(),
         }
     }

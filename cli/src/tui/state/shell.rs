@@ -77,6 +77,15 @@ impl Outputs {
         })
     }
 
+    /// Puts back the outputs of a message that [`Outputs::take_into`] composed from this text. They
+    /// come before the other ones. If there are too many, drops the oldest.
+    pub(crate) fn restore(&mut self, sent: &str, text: &str) {
+        let Self(outputs) = Self::split(sent.strip_prefix(text).unwrap_or_default()).1;
+        self.0.splice(0..0, outputs);
+        let over = self.0.len().saturating_sub(MAX_OUTPUTS);
+        self.0.drain(..over);
+    }
+
     /// Splits a message that [`Outputs::take_into`] composed.
     pub(crate) fn split(message: &str) -> (&str, Self) {
         for (at, _) in message.match_indices(RAN) {

@@ -4,6 +4,8 @@ use std::time::{Duration, Instant};
 
 /// Maximum number of bytes to keep of one thought.
 const MAX_BYTES: usize = 256 * 1024;
+/// Maximum number of folded thoughts to keep.
+const MAX_FOLDED: usize = 50;
 
 /// The model's reasoning before a part of its answer.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,13 +19,45 @@ pub(crate) struct Thought {
     pub(crate) is_redacted: bool,
 }
 
-/// How to show reasoning, and the last folded thought.
+/// How to show reasoning, and the thoughts that were folded since the last prompt.
 #[derive(Debug, Default)]
 pub(crate) struct Thoughts {
     /// Whether reasoning is shown in full.
     pub(crate) are_shown: bool,
-    /// The last thought that was printed folded.
-    pub(crate) folded: Option<Thought>,
+    folded: Vec<Thought>,
+}
+
+impl Thoughts {
+    /// Keeps a thought that was printed folded, unless there is nothing to show.
+    pub(crate) fn fold(&mut self, thought: Thought) {
+        if thought.text.trim().is_empty() {
+            return;
+        }
+        if self.folded.len() == MAX_FOLDED {
+            self.folded.remove(0);
+        }
+        self.folded.push(thought);
+    }
+
+    /// Drops the folded thoughts. A thought must not appear below the answer to another prompt.
+    pub(crate) fn clear(&mut self) {
+        self.folded.clear();
+    }
+
+    /// Takes the folded thoughts in order, each with its place among them if there are several.
+    pub(crate) fn unfold(&mut self) -> Vec<(Thought, Option<Place>)> {
+        let count = self.folded.len();
+        let place = |number| (count > 1).then_some(Place { number, count });
+        let numbered = self.folded.drain(..).zip(1..);
+        numbered.map(|(it, number)| (it, place(number))).collect()
+    }
+}
+
+/// The place of a thought among several.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Place {
+    pub(crate) number: usize,
+    pub(crate) count: usize,
 }
 
 impl Thought {

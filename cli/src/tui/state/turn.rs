@@ -16,6 +16,8 @@ pub(crate) struct Turn {
     pub(crate) since: Instant,
     /// The user's prompt, until the agent has accepted it.
     pub(crate) prompt: Option<String>,
+    /// Whether the user has written the prompt.
+    pub(crate) is_users: bool,
     /// The text that was sent, and the text to show instead of it.
     pub(crate) sent: Option<(String, String)>,
     /// The number of the current model call, starting at 1, or 0 before the first call.
@@ -37,7 +39,8 @@ pub(crate) struct Turn {
     pub(crate) cancelled: bool,
     /// Whether it is a prompt, which accepts further messages while it runs.
     pub(crate) is_steerable: bool,
-    /// Messages that the agent has accepted, but not delivered to the model.
+    /// Messages that the agent has accepted, but not delivered to the model, oldest first. Each
+    /// leaves the list with one `user_message` or `steer_blocked`.
     pub(crate) steered: VecDeque<Steered>,
 }
 
@@ -77,6 +80,7 @@ impl Turn {
             is_steerable: prompt.is_some(),
             steered: VecDeque::new(),
             prompt,
+            is_users: false,
             sent: None,
             step: 0,
             label,

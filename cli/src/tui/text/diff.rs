@@ -111,7 +111,10 @@ impl DiffWriter<'_> {
         let line = Changed {
             sign,
             number: self.hunk.take(sign),
-            text: tidy(text),
+            text: match sign {
+                ' ' => tidy(text),
+                _ => with_visible_end(text),
+            },
         };
         if sign == ' ' {
             self.write(&line, None);
@@ -165,6 +168,14 @@ impl DiffWriter<'_> {
         self.lines
             .extend(wrap_between(&Line::from(spans), self.width, &first, &rest));
     }
+}
+
+/// Replaces the blanks at the end of a line, which could be the only change.
+fn with_visible_end(line: &str) -> String {
+    let text = line.trim_end_matches([' ', '\t']);
+    let blanks = line[text.len()..].chars();
+    let marks = blanks.map(|blank| if blank == '\t' { '→' } else { '·' });
+    tidy(text).chars().chain(marks).collect()
 }
 
 /// Returns the part of a line that differs from another, or `None` if no part differs or the lines
@@ -298,6 +309,15 @@ mod tests {
         <dim:100 ><green:+ ><green:--- no header>
         <dim:\ No newline at end of file>
         ");
+    }
+
+    #[test]
+    fn blanks_at_the_end_of_a_changed_line_are_visible() {
+        let change = "@@ -1,3 +1,4 @@\n-x\n-y\t\n+x \n+y\n+  \n same  \n";
+        assert_eq!(
+            lines(&diff(change, 40, &Theme::plain())),
+            ["1 - x", "2 - y→", "1 + x·", "2 + y", "3 + ··", "4   same"]
+        );
     }
 
     #[test]

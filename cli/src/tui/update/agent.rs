@@ -8,7 +8,7 @@ use super::steering;
 use crate::{
     clean, output,
     tui::{
-        state::{Call, FinishedCall, Item, Level, Retry, State, Turn},
+        state::{Call, FinishedCall, Item, Level, Outputs, Retry, State, Turn},
         text::Stream,
         widget::{item::inner, tool},
     },
@@ -21,6 +21,10 @@ const MAX_RESULT_BYTES: usize = 256 * 1024;
 pub(super) fn event(state: &mut State, event: rpc::Event) {
     match event {
         rpc::Event::UserMessage(message) => user_message(state, &message),
+        rpc::Event::SteerBlocked(blocked) => {
+            end_text(state);
+            steering::blocked(state, &blocked.reason);
+        }
         rpc::Event::TurnStart(start) => now(state, |turn| {
             turn.step = start.step;
             turn.retry = None;
@@ -110,6 +114,7 @@ fn user_message(state: &mut State, message: &rpc::UserMessage) {
     let turn = state.turn.as_mut();
     let is_prompt = turn.is_some_and(|turn| turn.prompt.take().is_some());
     let text = if is_prompt {
+        state.thoughts.clear();
         let sent = state.turn.as_mut().and_then(|turn| turn.sent.take());
         // If an extension has changed the text, show all of it.
         match sent {
@@ -118,7 +123,7 @@ fn user_message(state: &mut State, message: &rpc::UserMessage) {
         }
     } else {
         end_text(state);
-        steering::delivered(state, &text).unwrap_or(text)
+        steering::delivered(state, text)
     };
     let lines: Vec<String> = Some(text)
         .into_iter()
@@ -159,12 +164,10 @@ fn end_thought(state: &mut State) {
     }
     end_streamed(state);
     if state.thoughts.are_shown {
-        state.output.push(Item::ThoughtUnfolded(thought));
+        state.output.push(Item::ThoughtUnfolded(thought, None));
     } else {
         state.output.push(Item::Thought(thought.clone()));
-        if !thought.text.trim().is_empty() {
-            state.thoughts.folded = Some(thought);
-        }
+        state.thoughts.fold(thought);
     }
 }
 
@@ -208,7 +211,7 @@ fn result(state: &mut State, result: rpc::ToolResult) {
         text,
         images,
     };
-    if tool::is_folded(&call, state.size.width) {
+    if tool::is_folded(&call, state.size.width, &state.theme) {
         state.fold(call.clone());
     }
     state.output.push(Item::Tool(call));
@@ -230,11 +233,28 @@ pub(super) fn ended(state: &mut State) {
     };
     state.submits.running = false;
     if !turn.cancelled {
-        steering::turn_ended(state, turn.steered);
+        steering::requeue(state, turn.steered);
     }
     if turn.cancelled {
+        // The agent has not accepted it.
+        if let Some(prompt) = turn.prompt.filter(|_| turn.is_users) {
+            let sent = turn.sent.map_or(prompt, |(sent, _)| sent);
+            let (text, _) = Outputs::split(&sent);
+            state.outputs.restore(&sent, text);
+            return_to_editor(state, text);
+        }
         state.notify(Level::Muted, "cancelled");
     }
+}
+
+/// Puts a prompt that was not sent back into the editor, before the draft.
+fn return_to_editor(state: &mut State, text: &str) {
+    let is_inserted = state.is_inserted() || state.was_inserted(text);
+    state.editor.prepend(text);
+    if is_inserted {
+        state.mark_inserted();
+    }
+    state.refresh_popup();
 }
 
 /// Returns the text of the blocks and one line per image.

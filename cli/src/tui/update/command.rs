@@ -88,7 +88,12 @@ pub(super) fn submit_literally(
 ) {
     state.notes.clear();
     let text = text.trim_end().to_owned();
-    steering::send(state, UserPrompt { text, images }, effects);
+    let prompt = UserPrompt {
+        text,
+        images,
+        is_users: true,
+    };
+    steering::send(state, prompt, effects);
 }
 
 /// Reports whether submitting this text would run something.
@@ -100,10 +105,14 @@ pub(crate) fn would_run(state: &State, text: &str) -> bool {
     shell_command(text).is_some() || command_of(text).is_some_and(is_known)
 }
 
-/// Returns the command in a text that begins with `!`. `![` begins an image in Markdown.
+/// Returns the command in a line that begins with `!`. Text of several lines is a prompt, because a
+/// long paste must not run when it returns to the editor without its chip. `![` begins an image in
+/// Markdown.
 pub(crate) fn shell_command(text: &str) -> Option<&str> {
     let command = text.strip_prefix('!')?;
-    (!command.starts_with('[')).then(|| command.trim())
+    let is_image = command.starts_with('[');
+    let command = command.trim();
+    (!is_image && !command.contains('\n')).then_some(command)
 }
 
 /// Splits a line into the command name and the arguments.
@@ -298,13 +307,25 @@ fn logout(state: &mut State, args: &str, effects: &mut Vec<Effect>) {
 }
 
 fn yolo(state: &mut State) {
-    let (mode, text) = if state.approvals.mode() == ConfirmMode::Always {
-        (ConfirmMode::Never, "tools will run without asking")
-    } else {
-        (ConfirmMode::Always, "zot will ask before each tool call")
-    };
-    state.approvals.set_mode(mode);
-    state.notify(Level::Done, text);
+    match (state.approvals.mode(), state.mode_without_confirmation) {
+        (ConfirmMode::Always, ConfirmMode::Rules) => {
+            state.approvals.set_mode(ConfirmMode::Rules);
+            let text = "tools will run without asking, except where your rules say to ask";
+            state.notify(Level::Done, text);
+        }
+        (ConfirmMode::Always, _) => stop_asking(state),
+        (mode, _) => {
+            state.mode_without_confirmation = mode;
+            state.approvals.set_mode(ConfirmMode::Always);
+            state.notify(Level::Done, "zot will ask before each tool call");
+        }
+    }
+}
+
+/// Runs all tool calls without asking from now on.
+pub(super) fn stop_asking(state: &mut State) {
+    state.approvals.set_mode(ConfirmMode::Never);
+    state.notify(Level::Done, "tools will run without asking");
 }
 
 #[cfg(test)]

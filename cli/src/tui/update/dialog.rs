@@ -3,12 +3,13 @@
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use zot_host::provider::ApiKey;
 
+use super::question::is_navigation;
 use crate::{
     clean,
     tui::{
         editor::Outcome,
         message::Effect,
-        state::{Dialog, Level, Picked, State, step_wrapping},
+        state::{AnswerDelay, Dialog, Level, Picked, State, step_wrapping},
     },
 };
 
@@ -49,7 +50,10 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
 }
 
 pub(super) fn paste(state: &mut State, text: &str) {
+    let now = state.now;
     match &mut state.dialog {
+        // It was meant for the editor.
+        Some(Dialog::Trust(trust)) => trust.delay.restart(now),
         Some(Dialog::Picker(picker)) => {
             let text = clean::line(text);
             picker.filter_by(|filter| filter.push_str(&text));
@@ -77,7 +81,7 @@ fn picked(state: &mut State, picked: Picked, effects: &mut Vec<Effect>) {
         }
         Picked::Prompt(text) => {
             state.editor.set(&text);
-            state.mark_edited();
+            state.mark_replaced();
             state.refresh_popup();
         }
         Picked::Background(id) => effects.push(Effect::KillBackground(id)),
@@ -95,7 +99,12 @@ fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<E
     };
     let answer = match key.code {
         _ if closes => None,
-        _ if now < trust.answerable_from => return,
+        code if !trust.delay.is_over(now) => {
+            if !is_navigation(code) {
+                trust.delay.restart(now);
+            }
+            return;
+        }
         KeyCode::Up | KeyCode::Down | KeyCode::Tab | KeyCode::BackTab => {
             trust.selected = 1 - trust.selected;
             return;
@@ -103,13 +112,15 @@ fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<E
         KeyCode::Enter => Some(trust.selected == 1),
         KeyCode::Char('y' | 'Y') => Some(true),
         KeyCode::Char('n' | 'N') => Some(false),
-        _ => return,
+        // The user is writing something else.
+        _ => return trust.delay.restart(now),
     };
     let extension = trust.open.pop_front();
     if let (Some(extension), Some(answer)) = (extension, answer) {
         trust.answers.push((extension, answer));
     }
-    trust.selected = 0;
+    // A key that was meant for this extension must not answer for the next one.
+    (trust.selected, trust.delay) = (0, AnswerDelay::default());
     if trust.open.is_empty() {
         let answers = std::mem::take(&mut trust.answers);
         effects.push(Effect::Trust(answers, trust.then));

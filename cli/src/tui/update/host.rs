@@ -124,7 +124,7 @@ pub(super) fn command_response(
             let text = clean::text(&answer.prompt.unwrap_or_default());
             if !text.trim().is_empty() {
                 state.notes.clear();
-                state.queue_prompt(UserPrompt::text(text));
+                state.queue_prompt(UserPrompt::of_command(text));
             }
         }
         Action::Insert => {

@@ -1,9 +1,11 @@
 //! Key handling, by focus.
 
+use std::path::PathBuf;
+
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use zot_protocol::PanelClose;
 
-use super::{command, dialog, history, question, shell};
+use super::{command, dialog, history, question, shell, steering};
 use crate::clean;
 use crate::tui::{
     editor::{Outcome, files::Files},
@@ -32,7 +34,7 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
 
 pub(super) fn paste(state: &mut State, text: &str, effects: &mut Vec<Effect>) {
     match state.focus() {
-        Focus::Question => {}
+        Focus::Question => question::paste(state),
         Focus::Dialog => dialog::paste(state, text),
         Focus::Panel => {
             let Some(panel) = state.panels.last() else {
@@ -58,17 +60,21 @@ fn unfold(state: &mut State) {
     }
 }
 
-/// Shows the model's reasoning in full from now on, starting with the last thought, or folds it.
+/// Shows the model's reasoning in full from now on, starting with the thoughts since the last
+/// prompt, or folds it.
 fn toggle_thoughts(state: &mut State) {
     let are_shown = !state.thoughts.are_shown;
     state.thoughts.are_shown = are_shown;
     if !are_shown {
         return state.notify(Level::Muted, "thinking is folded · ctrl+t to show");
     }
-    match state.thoughts.folded.take() {
-        Some(thought) => state.output.push(Item::ThoughtUnfolded(thought)),
-        None => state.notify(Level::Muted, "thinking is shown · ctrl+t to fold"),
+    let thoughts = state.thoughts.unfold();
+    if thoughts.is_empty() {
+        return state.notify(Level::Muted, "thinking is shown · ctrl+t to fold");
     }
+    let items = thoughts.into_iter();
+    let items = items.map(|(thought, place)| Item::ThoughtUnfolded(thought, place));
+    state.output.extend(items);
 }
 
 fn panel_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
@@ -109,11 +115,12 @@ fn editor_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         _ => {
             let before = state.editor.written().to_owned();
             let is_literal = state.editor.begins_with_chip();
-            let images = state.editor.images();
+            let images = Images::of(state);
             match state.editor.key(key) {
                 Outcome::Submit(text) => {
                     state.popup.rows.clear();
                     state.mark_edited();
+                    let images = images.attached(state);
                     if is_literal {
                         command::submit_literally(state, &text, images, effects);
                     } else {
@@ -134,7 +141,7 @@ fn editor_key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
 
 /// Queues the editor's text as a prompt to send after the turn.
 fn queue(state: &mut State) {
-    let images = state.editor.images();
+    let images = Images::of(state);
     let text = state.editor.text();
     if command::would_run(state, &text) {
         let text = "a command cannot be queued with tab\nhint: enter runs it, or queues it if it must wait";
@@ -145,7 +152,44 @@ fn queue(state: &mut State) {
     {
         state.mark_edited();
         let text = text.trim_end().to_owned();
-        state.queue_prompt(UserPrompt { text, images });
+        let images = images.attached(state);
+        state.queue_prompt(UserPrompt {
+            text,
+            images,
+            is_users: true,
+        });
+    }
+}
+
+/// The images of the text in the editor.
+struct Images {
+    attached: Vec<PathBuf>,
+    /// Images that inserted text refers to. An extension must not choose which of the user's files
+    /// are sent to the model.
+    left_out: Vec<PathBuf>,
+}
+
+impl Images {
+    fn of(state: &State) -> Self {
+        let mut attached = state.editor.pasted_images();
+        let mut left_out = state.editor.mentioned_images();
+        if !state.is_inserted() {
+            attached.append(&mut left_out);
+        }
+        Self { attached, left_out }
+    }
+
+    /// Returns the images to attach, and says which one is not attached.
+    fn attached(self, state: &mut State) -> Vec<PathBuf> {
+        let mut left_out = self.left_out.iter();
+        if let Some(image) = left_out.find(|it| state.root.join(it).is_file()) {
+            let image = clean::line(&image.display().to_string());
+            let text = format!(
+                "`{image}` was not attached: an extension may have written this text\nhint: edit the text before you send it"
+            );
+            state.notify(Level::Warning, text);
+        }
+        self.attached
     }
 }
 
@@ -159,11 +203,12 @@ fn refuses_to_run(state: &mut State) -> bool {
     let is_command = |row: &PopupRow| !matches!(row, PopupRow::File(_));
     let runs = command::would_run(state, &text) || state.popup.chosen().is_some_and(is_command);
     if runs && state.is_inserted() {
-        let text = "an extension wrote this command\nhint: read it, and edit it to run it";
+        let text =
+            "an extension may have written this command\nhint: read it, and edit it to run it";
         state.notify(Level::Warning, text);
         return true;
     }
-    if state.editor.has_chips() && command::shell_command(&text).is_some() {
+    if state.editor.has_chips() && command::shell_command(state.editor.written()).is_some() {
         let text = "a shell command cannot contain folded text that you cannot see";
         state.notify(Level::Warning, text);
         return true;
@@ -179,7 +224,7 @@ pub(super) fn draft_edited(state: &mut State, edited: Result<String, String>) {
             let text = text.strip_suffix('\n').unwrap_or(&text);
             if text != state.editor.text() {
                 state.editor.set(text);
-                state.mark_edited();
+                state.mark_replaced();
                 changed(state);
             }
         }
@@ -274,7 +319,7 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
     if shell::cancel(state, effects) {
         return;
     }
-    if state.turn.is_none() && state.queue.is_empty() && !state.outputs.is_empty() {
+    if state.can_drop_outputs() {
         state.outputs.clear();
         return state.notify(Level::Muted, "the output will not be sent");
     }
@@ -282,22 +327,19 @@ fn escape(state: &mut State, effects: &mut Vec<Effect>) {
 }
 
 /// Cancels the turn and clears the queue. The user's messages, prompts and commands that have not
-/// reached the agent return to the editor if it is empty.
+/// reached the agent return to the editor, before the draft.
 fn cancel(state: &mut State, effects: &mut Vec<Effect>) {
     state.stop_submits();
-    let is_prompt = |it: &Queued| matches!(it, Queued::Prompt(_));
-    let has_prompt = state.queue.iter().any(is_prompt);
-    let steered = state
-        .turn
-        .as_mut()
-        .map(|turn| std::mem::take(&mut turn.steered));
-    let steered = steered.into_iter().flatten().map(|it| it.text);
-    let queued = state.queue.drain(..).map(|it: Queued| it.text());
-    let waiting: Vec<String> = steered.chain(queued).collect();
-    if !waiting.is_empty() && state.editor.is_empty() {
-        state.editor.set(&waiting.join("\n"));
-        if has_prompt {
-            // An extension's command may have written it.
+    let turn = state.turn.as_mut();
+    let steered = turn.map(|it| std::mem::take(&mut it.steered));
+    let mut waiting = steering::take_back(state, steered.into_iter().flatten().collect());
+    let is_inserted = |it: &Queued| matches!(it, Queued::Prompt(prompt) if !prompt.is_users);
+    let has_inserted = state.queue.iter().any(is_inserted);
+    waiting.extend(state.queue.drain(..).map(|it: Queued| it.text()));
+    if !waiting.is_empty() {
+        let has_inserted = has_inserted || waiting.iter().any(|it| state.was_inserted(it));
+        state.editor.prepend(&waiting.join("\n"));
+        if has_inserted {
             state.mark_inserted();
         }
         state.refresh_popup();

@@ -1,8 +1,9 @@
 //! Confirmation of tool calls.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
-use zot_host::approval::{ConfirmMode, Decision};
+use zot_host::approval::Decision;
 
+use super::command;
 use crate::tui::{
     message::Effect,
     state::{Answer, AskedCall, Level, Question, State, can_save},
@@ -15,25 +16,13 @@ pub(super) fn ask(state: &mut State, number: u64, call: AskedCall, effects: &mut
     if state.approvals.decide(&call.pending()) == Decision::Allow {
         return effects.push(Effect::Answer(number, true));
     }
-    let question = Question::new(number, call, state.answerable_from());
+    let question = Question::new(number, call);
     state.questions.push_back(question);
 }
 
 /// Removes a question that no longer needs an answer.
 pub(super) fn withdraw(state: &mut State, number: u64) {
-    let front = state.questions.front().map(|it| it.number);
     state.questions.retain(|it| it.number != number);
-    if front == Some(number) {
-        next_appears(state);
-    }
-}
-
-/// Makes the next question visible. A key that was meant for the previous one must not answer it.
-fn next_appears(state: &mut State) {
-    let from = state.answerable_from();
-    if let Some(question) = state.questions.front_mut() {
-        question.answerable_from = from;
-    }
 }
 
 pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
@@ -49,7 +38,13 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         question.scroll = to.min(visible.last_scroll());
     };
     let answer = match key.code {
-        code if now < question.answerable_from && code != KeyCode::Esc => return,
+        KeyCode::Esc => question.answers.len() - 1,
+        code if !question.delay.is_over(now) => {
+            if !is_navigation(code) {
+                question.delay.restart(now);
+            }
+            return;
+        }
         KeyCode::Up | KeyCode::BackTab => return question.step(-1),
         KeyCode::Down | KeyCode::Tab => return question.step(1),
         KeyCode::PageUp => return scroll(question, &|at, page| at.saturating_sub(page)),
@@ -63,12 +58,12 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
             return;
         }
         KeyCode::Enter => question.selected,
-        KeyCode::Esc => question.answers.len() - 1,
         KeyCode::Char('c') if control => question.answers.len() - 1,
         KeyCode::Char(_) if control => return,
         KeyCode::Char(char) => match question.answer_with(char) {
             Some(answer) => answer,
-            None => return,
+            // The user is writing something else.
+            None => return question.delay.restart(now),
         },
         _ => return,
     };
@@ -87,7 +82,7 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
                 state.notify(Level::Warning, text);
             }
         }
-        Answer::StopAsking => state.approvals.set_mode(ConfirmMode::Never),
+        Answer::StopAsking => command::stop_asking(state),
         Answer::Yes | Answer::No => {}
     }
     // The answer can also allow other queued tool calls.
@@ -99,7 +94,23 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         }
         !is_allowed
     });
-    next_appears(state);
+}
+
+/// Ignores a paste, which was meant for the editor.
+pub(super) fn paste(state: &mut State) {
+    let now = state.now;
+    if let Some(question) = state.questions.front_mut() {
+        question.delay.restart(now);
+    }
+}
+
+/// Reports whether a key moves or scrolls, so that it is not part of what the user is writing.
+pub(super) fn is_navigation(key: KeyCode) -> bool {
+    use KeyCode::{BackTab, Down, End, Home, Left, PageDown, PageUp, Right, Up};
+    matches!(
+        key,
+        Up | Down | Left | Right | PageUp | PageDown | Home | End | BackTab
+    )
 }
 
 #[cfg(test)]
@@ -111,7 +122,11 @@ mod tests {
 
     use super::*;
     use crate::tui::{
-        bridge::HostMessage, message::Message, state::Status, theme::Theme, update::update,
+        bridge::HostMessage,
+        message::Message,
+        state::{Item, Status},
+        theme::Theme,
+        update::update,
     };
 
     /// Questions about the model's commands, in this order.
@@ -131,11 +146,13 @@ mod tests {
             let message = Message::Host(HostMessage::Confirm(number, Box::new(call)));
             update(&mut state, message, now);
         }
+        state.drawn();
         (state, now)
     }
 
     fn press(state: &mut State, key: char, now: Instant) -> Vec<(u64, bool)> {
         let effects = update(state, Message::Key(KeyCode::Char(key).into()), now);
+        state.drawn();
         let answers = effects.into_iter().filter_map(|effect| match effect {
             Effect::Answer(number, yes) => Some((number, yes)),
             _ => None,
@@ -148,16 +165,60 @@ mod tests {
         let (mut state, start) = asked(&["one", "two", "three"]);
         let after = |milliseconds| start + Duration::from_millis(milliseconds);
         assert_eq!(press(&mut state, 'y', after(600)), []);
-        assert_eq!(press(&mut state, 'y', after(800)), [(0, true)]);
+        assert_eq!(press(&mut state, 'y', after(1_400)), [(0, true)]);
         // The second question appears now, so a second key press must not answer it.
-        assert_eq!(press(&mut state, 'y', after(900)), []);
-        assert_eq!(press(&mut state, 'n', after(1_600)), [(1, false)]);
+        assert_eq!(press(&mut state, 'y', after(1_500)), []);
+        assert_eq!(press(&mut state, 'n', after(2_200)), [(1, false)]);
         // The same applies if the question before it is withdrawn.
         let (mut state, _) = asked(&["one", "two"]);
         let withdrawn = Message::Host(HostMessage::Withdrawn(0));
         update(&mut state, withdrawn, after(5_000));
+        state.drawn();
         assert_eq!(press(&mut state, 'y', after(5_600)), []);
-        assert_eq!(press(&mut state, 'y', after(5_800)), [(1, true)]);
+        assert_eq!(press(&mut state, 'y', after(6_400)), [(1, true)]);
+    }
+
+    #[test]
+    fn continuous_typing_answers_nothing() {
+        let (mut state, start) = asked(&["one"]);
+        let after = |milliseconds| start + Duration::from_millis(milliseconds);
+        for (number, key) in (1..=20).zip("yes, always n 1 t c y".chars().cycle()) {
+            assert_eq!(press(&mut state, key, after(number * 100)), []);
+        }
+        // Keys without a meaning count as typing, too.
+        assert_eq!(press(&mut state, 'x', after(3_000)), []);
+        assert_eq!(press(&mut state, 'y', after(3_600)), []);
+        update(&mut state, Message::Paste("text".to_owned()), after(4_200));
+        assert_eq!(press(&mut state, 'y', after(4_800)), []);
+        // Moving the selection does not.
+        update(&mut state, Message::Key(KeyCode::Down.into()), after(5_000));
+        assert_eq!(press(&mut state, 'y', after(5_600)), [(0, true)]);
+    }
+
+    /// Nothing is drawn while the user's text editor is open.
+    #[test]
+    fn a_question_that_has_not_been_drawn_accepts_only_esc() {
+        let (mut state, start) = asked(&[]);
+        let after = |milliseconds| start + Duration::from_millis(milliseconds);
+        let ask = |state: &mut State, number, now| {
+            let call = AskedCall {
+                caller: None,
+                tool: "bash".to_owned(),
+                args: zot_protocol::Object::new(),
+                preview: None,
+                rule: None,
+            };
+            let message = Message::Host(HostMessage::Confirm(number, Box::new(call)));
+            update(state, message, now);
+        };
+        ask(&mut state, 0, start);
+        assert_eq!(press(&mut state, 'y', after(5_000)), []);
+        assert_eq!(press(&mut state, 'y', after(5_600)), []);
+        assert_eq!(press(&mut state, 'y', after(6_400)), [(0, true)]);
+        ask(&mut state, 1, after(7_000));
+        let esc = Message::Key(KeyCode::Esc.into());
+        let effects = update(&mut state, esc, after(7_000));
+        assert!(matches!(effects[..], [Effect::Answer(1, false)]));
     }
 
     #[test]
@@ -197,5 +258,8 @@ mod tests {
         assert_eq!(open, [2, 3]);
         let later = start + Duration::from_secs(2);
         assert_eq!(press(&mut state, 'a', later), [(2, true), (3, true)]);
+        assert!(
+            matches!(state.output.last(), Some(Item::Notice { text, .. }) if text.contains("without asking"))
+        );
     }
 }

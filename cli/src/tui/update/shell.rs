@@ -74,7 +74,7 @@ pub(super) fn ended(state: &mut State, outcome: ToolOutcome) {
         text,
         images,
     };
-    if tool::is_folded(&call, state.size.width) {
+    if tool::is_folded(&call, state.size.width, &state.theme) {
         state.fold(call.clone());
     }
     if !state.outputs.add(&call) && call.status != ToolStatus::Cancelled {

@@ -2,9 +2,12 @@
 
 use zot_host::Prompt;
 
-use crate::tui::{
-    message::Effect,
-    state::{State, Steered, UserPrompt},
+use crate::{
+    clean,
+    tui::{
+        message::Effect,
+        state::{Level, State, Steered, UserPrompt},
+    },
 };
 
 /// Sends a prompt to the running turn, or queues it if no turn accepts it. Images have to be read
@@ -22,35 +25,49 @@ pub(super) fn send(state: &mut State, prompt: UserPrompt, effects: &mut Vec<Effe
     effects.push(Effect::Steer(Prompt::text(sent)));
 }
 
-/// Queues a message for the end of the turn. The agent has rejected it, because the turn has ended
-/// or too many messages are waiting.
-pub(super) fn refused(state: &mut State, sent: &str) {
-    let Some(turn) = &mut state.turn else {
-        return;
-    };
-    if let Some(at) = turn.steered.iter().rposition(|it| it.sent == sent) {
-        let steered = turn.steered.remove(at);
-        state.queue_prompt(UserPrompt::text(steered.unwrap_or_default().sent));
+/// Queues the last message for the end of the turn. The agent has rejected it, because the turn has
+/// ended or too many messages are waiting.
+pub(super) fn refused(state: &mut State) {
+    let refused = state.turn.as_mut().and_then(|it| it.steered.pop_back());
+    requeue(state, refused);
+}
+
+/// Returns what to show for a message that has reached the agent, which delivers messages in order.
+/// If an extension has changed the text, all of it is shown.
+pub(super) fn delivered(state: &mut State, text: String) -> String {
+    let oldest = state.turn.as_mut().and_then(|it| it.steered.pop_front());
+    match oldest {
+        Some(steered) if steered.sent == text => steered.shown,
+        _ => text,
     }
 }
 
-/// Returns what to show for a message that has reached the agent.
-pub(super) fn delivered(state: &mut State, text: &str) -> Option<String> {
-    let steered = &mut state.turn.as_mut()?.steered;
-    let at = steered.iter().position(|it| it.sent == text);
-    match at {
-        Some(at) => steered.remove(at).map(|it| it.shown),
-        // An extension has changed the text, so all of it is shown.
-        None => {
-            steered.pop_front();
-            None
-        }
+/// Reports that an extension has blocked the oldest message.
+pub(super) fn blocked(state: &mut State, reason: &str) {
+    if let Some(turn) = &mut state.turn {
+        turn.steered.pop_front();
+    }
+    let reason = clean::text(reason);
+    let text = format!("your message was not delivered: {reason}");
+    state.notify(Level::Warning, text);
+}
+
+/// Queues messages that did not reach the agent before the turn ended.
+pub(super) fn requeue(state: &mut State, messages: impl IntoIterator<Item = Steered>) {
+    for text in take_back(state, messages.into_iter().collect()) {
+        state.queue_prompt(UserPrompt {
+            text,
+            images: Vec::new(),
+            is_users: true,
+        });
     }
 }
 
-/// Queues the messages that did not reach the agent before the turn ended.
-pub(super) fn turn_ended(state: &mut State, left: impl IntoIterator<Item = Steered>) {
-    for steered in left {
-        state.queue_prompt(UserPrompt::text(steered.sent));
+/// Returns the text of messages that did not reach the agent. The outputs that they contain wait for
+/// the next message again.
+pub(super) fn take_back(state: &mut State, messages: Vec<Steered>) -> Vec<String> {
+    for message in messages.iter().rev() {
+        state.outputs.restore(&message.sent, &message.text);
     }
+    messages.into_iter().map(|it| it.text).collect()
 }

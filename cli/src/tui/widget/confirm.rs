@@ -11,7 +11,7 @@ use super::{answers, rule, window};
 use crate::{
     clean,
     tui::{
-        state::{AskedCall, Body, Question},
+        state::{Answer, AskedCall, Body, Question},
         text,
         theme::Theme,
     },
@@ -39,8 +39,8 @@ impl Visible {
 
 /// Divides the rows of the dialog between the body and the answers.
 pub(crate) fn visible(question: &Question, width: u16, rows: usize, theme: &Theme) -> Visible {
-    // The last row says how long a rule is remembered.
-    let count = question.answers.len() + 1;
+    // The last rows say where a rule is saved.
+    let count = question.answers.len() + 2;
     let answers = if rows >= count + MIN_REST {
         count
     } else {
@@ -71,10 +71,14 @@ pub(crate) fn lines(
         0 => String::new(),
         others => format!("{others} more"),
     };
-    let mut lines = vec![rule::titled(&title, &remark, width, theme)];
     let visible = visible(question, width, rows, theme);
     // The screen may have been resized since the user scrolled.
     let above = question.scroll.min(visible.last_scroll());
+    let title = match subject(&question.call).filter(|_| above > 0) {
+        Some(subject) => format!("{title} {}", text::fit(&subject, width / 2)),
+        None => title,
+    };
+    let mut lines = vec![rule::titled(&title, &remark, width, theme)];
     lines.extend(visible.body.iter().skip(above).take(visible.rows).cloned());
     let below = visible.last_scroll() - above;
     if visible.last_scroll() > 0 {
@@ -99,20 +103,37 @@ fn choices(
     let keys: Vec<String> = question.answers.iter().map(|it| it.0.to_string()).collect();
     let labels = question.answers.iter().map(|it| it.1.as_str());
     let pairs: Vec<(&str, &str)> = keys.iter().map(String::as_str).zip(labels).collect();
-    let accepts = now >= question.answerable_from;
+    let accepts = question.delay.is_over(now);
     let mut lines = answers(&pairs, question.selected, accepts, width, theme);
-    let saves = if question.saves {
-        "  s  remember for: all sessions (config.json)"
-    } else {
-        "  s  remember for: this session"
-    };
+    lines.push(Line::default());
     lines.push(if accepts {
-        Line::styled(text::fit(saves, width), theme.muted)
+        Line::styled(text::fit(&saves(question), width), theme.muted)
     } else {
         Line::default()
     });
     let shown = window(question.selected, lines.len(), rows);
     lines.drain(shown).collect()
+}
+
+/// Returns the file or the start of the command, to show in the title when the user has scrolled
+/// past it.
+fn subject(call: &AskedCall) -> Option<String> {
+    let subject = call.args.get("path").or_else(|| call.args.get("command"));
+    let line = subject?.as_str()?.lines().next()?;
+    Some(clean::visible(line).replace('\t', " "))
+}
+
+/// Says where the rules of the answers are saved, and which key changes it.
+fn saves(question: &Question) -> String {
+    let rules = question.answers.iter();
+    let rules = rules.filter(|(_, _, answer)| matches!(answer, Answer::Always(_)));
+    let keys: Vec<String> = rules.map(|(key, ..)| key.to_string()).collect();
+    let place = if question.saves {
+        "all sessions (config.json)"
+    } else {
+        "this session"
+    };
+    format!("  s  save {}: for {place}", keys.join(", "))
 }
 
 /// Returns the complete description of a call.

@@ -6,7 +6,7 @@ use super::rule;
 use crate::tui::{editor::Editor, theme::Theme};
 
 /// The placeholder in an empty editor.
-const HINT: &str = "ask, / for commands, @ for files";
+const HINT: &str = "ask, / for commands, @ for files, ! for the shell";
 const MARK: &str = "› ";
 
 /// Returns the editor's lines below a rule with this title, and the cursor position (column, row)

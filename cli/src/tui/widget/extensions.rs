@@ -17,7 +17,7 @@ const LOG_LINES: usize = 5;
 /// Minimum height at which the columns have labels.
 const MIN_ROOM_FOR_HEADING: usize = 10;
 /// Width of the column with response times.
-const TIMES: usize = 20;
+const TIMES: usize = 26;
 
 pub(crate) fn lines(
     views: &[ExtensionView],
@@ -63,7 +63,7 @@ pub(crate) fn lines(
 
 /// Returns the labels of the columns in [`overview`].
 fn heading(column: usize, theme: &Theme) -> Line<'static> {
-    let (name, state, time, version) = ("name", "state", "median / worst", "version");
+    let (name, state, time, version) = ("name", "state", "response, median / worst", "version");
     let column = column + 2;
     let labels = format!("    {name:column$}{state:<9}{time:<TIMES$}{version}");
     Line::styled(labels, theme.muted)

@@ -39,7 +39,9 @@ pub(crate) fn lines(item: &Item, width: u16, theme: &Theme) -> Vec<Line<'static>
         Item::Answer(text) => indented(text::markdown(text, inner(width), theme), width),
         Item::Streamed { lines, .. } => indented(lines.clone(), width),
         Item::Thought(thought) => vec![super::thought::folded(thought, width, theme)],
-        Item::ThoughtUnfolded(thought) => super::thought::unfolded(thought, width, theme),
+        Item::ThoughtUnfolded(thought, place) => {
+            super::thought::unfolded(thought, *place, width, theme)
+        }
         Item::Tool(call) => tool::finished(call, width, theme),
         Item::ToolUnfolded(call) => tool::unfolded(call, width, theme),
         Item::Display { extension, text } => {

@@ -4,11 +4,17 @@ use ratatui::text::Line;
 
 use crate::tui::{state::Outputs, text, theme::Theme};
 
-pub(crate) fn lines(outputs: &Outputs, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+pub(crate) fn lines(
+    outputs: &Outputs,
+    can_drop: bool,
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
     let line = |text: &str| Line::styled(text::fit(text, width), theme.muted);
     let mut lines: Vec<Line<'static>> = outputs.labels().map(|label| line(&label)).collect();
     if !lines.is_empty() {
-        lines.push(line("  sent with your next message · esc to drop"));
+        let hint = if can_drop { " · esc to drop" } else { "" };
+        lines.push(line(&format!("  sent with your next message{hint}")));
     }
     lines
 }

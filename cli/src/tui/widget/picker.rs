@@ -6,7 +6,6 @@ use super::{rule, selectable, window};
 use crate::tui::{state::Picker, text, theme::Theme};
 
 const MAX_ROWS: usize = 12;
-const KEYS: &str = "↑↓ move · enter select · type to filter · esc close";
 
 pub(crate) fn lines(picker: &Picker, width: u16, room: usize, theme: &Theme) -> Vec<Line<'static>> {
     let matching = picker.matching();
@@ -15,7 +14,7 @@ pub(crate) fn lines(picker: &Picker, width: u16, room: usize, theme: &Theme) -> 
     let title = if picker.filter.is_empty() {
         picker.title.clone()
     } else {
-        format!("{} {}", picker.title, picker.filter)
+        format!("{}: {}", picker.title, picker.filter)
     };
     let mut lines = vec![rule::titled(&title, "", width, theme)];
     let view = window(
@@ -38,7 +37,11 @@ pub(crate) fn lines(picker: &Picker, width: u16, room: usize, theme: &Theme) -> 
     if matching.is_empty() {
         lines.push(Line::styled("  no matches", theme.muted));
     }
-    lines.push(Line::styled(text::fit(KEYS, width), theme.muted));
+    let keys = format!(
+        "↑↓ move · enter {} · type to filter · esc close",
+        picker.enter
+    );
+    lines.push(Line::styled(text::fit(&keys, width), theme.muted));
     lines.push(rule::plain(width, theme));
     lines
 }

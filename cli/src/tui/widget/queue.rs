@@ -21,7 +21,7 @@ pub(crate) fn lines<'s>(
 ) -> Vec<Line<'static>> {
     let line = |text: &str| Line::styled(text::fit(text, width), theme.muted);
     let steered = steered.map(|it| format!("↳ next: {}", it.text));
-    let queued = queue.iter().map(|it| format!("… {}", it.text()));
+    let queued = queue.iter().map(|it| format!("  later: {}", it.text()));
     let all: Vec<String> = steered.chain(queued).collect();
     let mut lines: Vec<Line<'static>> = all.iter().take(MAX_SHOWN).map(|it| line(it)).collect();
     if all.len() > MAX_SHOWN {

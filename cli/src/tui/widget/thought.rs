@@ -6,14 +6,18 @@ use super::{
     elapsed,
     item::{indented, inner},
 };
-use crate::tui::{state::Thought, text, theme::Theme};
+use crate::tui::{
+    state::{Place, Thought},
+    text,
+    theme::Theme,
+};
 
 /// Number of rows to show of reasoning that is still arriving.
 const LIVE_ROWS: usize = 6;
 
 /// Draws the line that stands for the reasoning.
 pub(crate) fn folded(thought: &Thought, width: u16, theme: &Theme) -> Line<'static> {
-    let mut head = head(thought);
+    let mut head = head(thought, None);
     if !thought.text.trim().is_empty() {
         head.push_str(" · ctrl+t to show");
     }
@@ -21,8 +25,13 @@ pub(crate) fn folded(thought: &Thought, width: u16, theme: &Theme) -> Line<'stat
 }
 
 /// Draws all of the reasoning.
-pub(crate) fn unfolded(thought: &Thought, width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let head = Line::styled(text::fit(&head(thought), width), theme.muted);
+pub(crate) fn unfolded(
+    thought: &Thought,
+    place: Option<Place>,
+    width: u16,
+    theme: &Theme,
+) -> Vec<Line<'static>> {
+    let head = Line::styled(text::fit(&head(thought, place), width), theme.muted);
     let body = text::plain(&thought.text, inner(width), theme.muted);
     std::iter::once(head).chain(indented(body, width)).collect()
 }
@@ -34,11 +43,15 @@ pub(crate) fn live(thought: &Thought, width: u16, theme: &Theme) -> Vec<Line<'st
     indented(body[from..].to_vec(), width)
 }
 
-fn head(thought: &Thought) -> String {
-    let mut head = match thought.duration() {
-        Some(time) => format!("– thought for {}", elapsed(time)),
-        None => "– thought".to_owned(),
-    };
+fn head(thought: &Thought, place: Option<Place>) -> String {
+    let mut head = "– thought".to_owned();
+    if let Some(Place { number, count }) = place {
+        head.push_str(&format!(" {number} of {count}"));
+    }
+    if let Some(time) = thought.duration() {
+        let joint = if place.is_some() { " ·" } else { " for" };
+        head.push_str(&format!("{joint} {}", elapsed(time)));
+    }
     if thought.is_redacted {
         head.push_str(if thought.text.trim().is_empty() {
             " · redacted"

@@ -48,7 +48,7 @@ pub(crate) fn running(
     lines.extend(
         call.progress
             .iter()
-            .map(|line| output_line(line, width, theme)),
+            .map(|line| output_line(&line.replace('\t', "    "), width, theme)),
     );
     lines
 }
@@ -56,68 +56,105 @@ pub(crate) fn running(
 /// Draws a finished call: its summary line, and the first lines of its output. For a failed
 /// command, draws the last lines instead, which say why it failed.
 pub(crate) fn finished(call: &FinishedCall, width: u16, theme: &Theme) -> Vec<Line<'static>> {
+    let Folded { rows, hidden, .. } = Folded::of(call, width, theme);
+    let more = (hidden > 0).then(|| {
+        let lines = output::counted(hidden as u64, "line");
+        let text = format!("{EDGE}… {lines} · ctrl+o");
+        Line::styled(text::fit(&text, width), theme.muted)
+    });
     let mut lines = vec![head_of(call, width, theme)];
-    let limit = call.limit();
-    if let Some(diff) = diff_of(call) {
-        let body = text::diff(diff, width.saturating_sub(4).max(1), theme);
-        let hidden = body.len().saturating_sub(limit);
-        lines.extend(
-            body.into_iter()
-                .take(limit)
-                .map(|line| with_edge(line, theme)),
-        );
-        lines.extend(more(hidden, width, theme));
-        return lines;
+    if call.failed_command().is_some() {
+        lines.extend(more);
+        lines.extend(rows);
+    } else {
+        lines.extend(rows);
+        lines.extend(more);
     }
-    // Wrap the reason instead of truncating it, so that the user can read all of it. It is rarely
-    // longer than a few lines.
-    if call.status == ToolStatus::Blocked {
-        let rows = text::plain(&call.text, width.saturating_sub(4).max(1), theme.muted);
-        let hidden = rows.len().saturating_sub(limit.max(MAX_REASON_ROWS));
-        let shown = rows.into_iter().take(limit.max(MAX_REASON_ROWS));
-        lines.extend(shown.map(|line| with_edge(line, theme)));
-        lines.extend(more(hidden, width, theme));
-        return lines;
-    }
-    if let Some(failed) = call.failed_command() {
-        lines.extend(tail(&failed.output, width, theme));
-        return lines;
-    }
-    let count = call.text.lines().count();
-    // For a file, the number of lines is more useful than the first line.
-    let shown = if limit == 1 && count > 1 { 0 } else { limit };
-    let body = call.text.lines().take(shown);
-    lines.extend(body.map(|line| output_line(line, width, theme)));
-    lines.extend(
-        call.images
-            .iter()
-            .map(|line| output_line(line, width, theme)),
-    );
-    lines.extend(more(count.saturating_sub(shown), width, theme));
     lines
 }
 
-/// Draws the last rows of an output. They are wrapped, because an error message is often longer
-/// than a line.
-fn tail(output: &[&str], width: u16, theme: &Theme) -> Vec<Line<'static>> {
-    let inner = width.saturating_sub(4).max(1);
-    let mut shown = VecDeque::new();
-    let mut hidden = output.len();
-    for line in output.iter().rev() {
-        let rows = text::plain(line, inner, theme.muted);
-        if shown.len() + rows.len() > MAX_TAIL_ROWS && !shown.is_empty() {
-            break;
+/// Reports whether [`finished`] leaves out some of the output.
+pub(crate) fn is_folded(call: &FinishedCall, width: u16, theme: &Theme) -> bool {
+    let folded = Folded::of(call, width, theme);
+    folded.hidden > 0 || folded.is_cut
+}
+
+/// The part of an output that is shown.
+struct Folded {
+    rows: Vec<Line<'static>>,
+    /// The number of lines or rows that are not shown in full.
+    hidden: usize,
+    /// Whether a row is truncated at the edge of the screen.
+    is_cut: bool,
+}
+
+impl Folded {
+    fn of(call: &FinishedCall, width: u16, theme: &Theme) -> Self {
+        let limit = call.limit();
+        let inner = width.saturating_sub(4).max(1);
+        if let Some(diff) = diff_of(call) {
+            return Self::first(text::diff(diff, inner, theme), limit, theme);
         }
-        hidden -= 1;
-        // Show the end of a very long line.
-        for row in rows.into_iter().rev().take(MAX_TAIL_ROWS) {
-            shown.push_front(with_edge(row, theme));
+        // Wrap the reason instead of truncating it, so that the user can read all of it. It is
+        // rarely longer than a few lines.
+        if call.status == ToolStatus::Blocked {
+            let rows = text::plain(&call.text, inner, theme.muted);
+            return Self::first(rows, limit.max(MAX_REASON_ROWS), theme);
+        }
+        if let Some(failed) = call.failed_command() {
+            return Self::last(&failed.output, inner, theme);
+        }
+        let count = call.text.lines().count();
+        // For a file, the number of lines is more useful than the first line.
+        let shown = if limit == 1 && count > 1 { 0 } else { limit };
+        let lines = call.text.lines().take(shown);
+        let lines = lines.chain(call.images.iter().map(String::as_str));
+        let lines: Vec<String> = lines.map(|line| line.replace('\t', "    ")).collect();
+        let is_cut = |line: &String| text::width(line) > usize::from(inner);
+        Self {
+            is_cut: lines.iter().any(is_cut),
+            rows: lines
+                .iter()
+                .map(|line| output_line(line, width, theme))
+                .collect(),
+            hidden: count.saturating_sub(shown),
         }
     }
-    more(hidden, width, theme)
-        .into_iter()
-        .chain(shown)
-        .collect()
+
+    fn first(rows: Vec<Line<'static>>, limit: usize, theme: &Theme) -> Self {
+        Self {
+            hidden: rows.len().saturating_sub(limit),
+            rows: rows
+                .into_iter()
+                .take(limit)
+                .map(|row| with_edge(row, theme))
+                .collect(),
+            is_cut: false,
+        }
+    }
+
+    /// Returns the last rows. They are wrapped, because an error message is often longer than a
+    /// line.
+    fn last(output: &[&str], inner: u16, theme: &Theme) -> Self {
+        let mut shown = VecDeque::new();
+        let mut hidden = output.len();
+        for line in output.iter().rev() {
+            let rows = text::plain(line, inner, theme.muted);
+            if shown.len() + rows.len() > MAX_TAIL_ROWS && !shown.is_empty() {
+                break;
+            }
+            hidden -= usize::from(rows.len() <= MAX_TAIL_ROWS);
+            // Show the end of a very long line.
+            for row in rows.into_iter().rev().take(MAX_TAIL_ROWS) {
+                shown.push_front(with_edge(row, theme));
+            }
+        }
+        Self {
+            rows: shown.into(),
+            hidden,
+            is_cut: false,
+        }
+    }
 }
 
 /// Draws a finished call with its full output.
@@ -192,7 +229,6 @@ fn head(
 }
 
 fn output_line(line: &str, width: u16, theme: &Theme) -> Line<'static> {
-    let line = line.replace('\t', "    ");
     Line::styled(text::fit(&format!("{EDGE}{line}"), width), theme.muted)
 }
 
@@ -200,26 +236,6 @@ fn with_edge(line: Line<'static>, theme: &Theme) -> Line<'static> {
     let mut spans = vec![Span::styled(EDGE, theme.muted)];
     spans.extend(line.spans);
     Line::from(spans).style(line.style)
-}
-
-fn more(hidden: usize, width: u16, theme: &Theme) -> Option<Line<'static>> {
-    (hidden > 0).then(|| {
-        let lines = output::counted(hidden as u64, "line");
-        let text = format!("{EDGE}… {lines} · ctrl+o");
-        Line::styled(text::fit(&text, width), theme.muted)
-    })
-}
-
-/// Reports whether [`finished`] leaves out some of the output.
-pub(crate) fn is_folded(call: &FinishedCall, width: u16) -> bool {
-    let inner = usize::from(width.saturating_sub(4).max(1));
-    if let Some(failed) = call.failed_command() {
-        let rows = |line: &&str| text::width(line).div_ceil(inner).max(1);
-        return failed.output.iter().map(rows).sum::<usize>() >= MAX_TAIL_ROWS;
-    }
-    let is_cut = |line: &str| text::width(line) > inner;
-    call.text.lines().nth(call.limit()).is_some()
-        || call.status != ToolStatus::Blocked && call.text.lines().any(is_cut)
 }
 
 /// Returns the diff in the result of a completed edit.
@@ -291,6 +307,43 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+
+    /// Ctrl+o unfolds exactly the calls that say so.
+    #[test]
+    fn a_call_is_folded_if_its_output_is_not_complete() {
+        let words = "word ".repeat(12);
+        let wrapped = [words.trim_end(); 4].join("\n");
+        for width in [24, 31, 80] {
+            for (status, text) in [
+                (ToolStatus::Failed, wrapped.as_str()),
+                (ToolStatus::Failed, "a\nb"),
+                (ToolStatus::Failed, ""),
+                (ToolStatus::Failed, &words.repeat(20)),
+                (ToolStatus::Blocked, &words.repeat(20)),
+                (ToolStatus::Blocked, "a\nb\nc\nd\ne\nf\ng"),
+                (ToolStatus::Completed, "1\n2\n3\n4\n5\n6\n7"),
+                (ToolStatus::Completed, "1\n2\n3\n4\n5\n6"),
+            ] {
+                let call = FinishedCall {
+                    name: "bash".to_owned(),
+                    args: Object::new(),
+                    extension: None,
+                    status: status.clone(),
+                    text: text.to_owned(),
+                    images: Vec::new(),
+                };
+                let theme = Theme::plain();
+                let texts = |lines: Vec<Line<'_>>| -> Vec<String> {
+                    lines.iter().map(ToString::to_string).collect()
+                };
+                let shown = texts(finished(&call, width, &theme));
+                let says_so = shown.iter().any(|it| it.contains("ctrl+o"));
+                let full = texts(unfolded(&call, width, &theme));
+                assert_eq!(is_folded(&call, width, &theme), says_so, "{width} {text}");
+                assert_eq!(full != shown, says_so, "{width} {text}");
+            }
+        }
+    }
 
     #[test]
     fn the_main_arguments_are_shown_on_one_line() {

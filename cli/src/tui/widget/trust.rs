@@ -49,7 +49,7 @@ pub(crate) fn lines(
     });
     lines.extend(about.take(fits));
     lines.push(Line::default());
-    let accepts = now >= trust.answerable_from;
+    let accepts = trust.delay.is_over(now);
     lines.extend(answers(&ANSWERS, trust.selected, accepts, width, theme));
     lines.push(rule::plain(width, theme));
     lines

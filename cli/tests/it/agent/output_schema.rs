@@ -97,6 +97,26 @@ fn an_answer_that_is_still_wrong_exits_4() {
 }
 
 #[test]
+fn an_answer_that_is_cut_off_is_not_repaired() {
+    let world = world();
+    let cut = json!({"text": "{\"n\": 3", "stop": "length"}).to_string();
+    let again = json!({"text": "{\"n\": 4}"}).to_string();
+    for mode in ["-p", "--json"] {
+        let args = ["--output-schema", "schema.json", mode, "how many?"];
+        let ran = scripted(&world, &[&cut, &again], &args);
+        assert_eq!(ran.code, Some(3), "{ran:?}");
+        assert!(!ran.err.contains("asking again"), "{}", ran.err);
+        if mode == "--json" {
+            let told = events(&ran.out);
+            assert_eq!(prompts(&told).len(), 1);
+            assert_eq!(told.last(), Some(&json!({"type": "done"})));
+        } else {
+            assert_eq!(ran.out, "{\"n\": 3\n");
+        }
+    }
+}
+
+#[test]
 fn an_unusable_schema_is_an_error_before_the_model_is_called() {
     let world = world();
     for (schema, why) in [

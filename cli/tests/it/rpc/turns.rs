@@ -58,6 +58,54 @@ fn a_steering_message_is_delivered_before_the_next_model_call() {
 }
 
 #[test]
+fn a_blocked_steering_message_is_reported_in_order() {
+    let world = World::new();
+    let program = r#"
+import json, sys
+def emit(**frame): print(json.dumps(frame), flush=True)
+emit(type="hello", name="picky", capabilities=["events"])
+emit(type="subscribe", intercept=["user_message"])
+emit(type="ready")
+for line in sys.stdin:
+    frame = json.loads(line)
+    if frame["type"] == "event_intercept":
+        emit(type="event_intercept_response", id=frame["id"], block=frame["text"] == "no", reason="not that")
+    elif frame["type"] == "shutdown":
+        break
+"#;
+    let dir = world.installed("picky");
+    std::fs::create_dir_all(&dir).expect("failed to create directory");
+    let manifest = json!({"name": "picky", "exec": "python3", "args": ["main.py"]});
+    std::fs::write(dir.join("extension.json"), manifest.to_string()).expect("failed to write");
+    std::fs::write(dir.join("main.py"), program).expect("failed to write");
+    let command = "until [ -e go ]; do sleep 0.02; done";
+    let turns = [
+        json!({"tool_call": {"name": "bash", "args": {"command": command}}}),
+        json!({"text": "done"}),
+    ];
+    let flags = script(&world, &turns);
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let mut zot = Rpc::start(&world, &[&["--provider", "demo"], &flags[..]].concat());
+    zot.data(&json!({"id": "a", "type": "prompt", "message": "begin"}));
+    zot.until_event("turn_end");
+    for message in ["one", "no", "two"] {
+        let steered = zot.ask(&json!({"id": "b", "type": "steer", "message": message}));
+        assert_eq!(steered["success"], true, "{steered}");
+    }
+    std::fs::write(world.work().join("go"), "").expect("failed to write");
+    let lines = zot.until_event("done");
+    let ends = lines
+        .iter()
+        .filter_map(|line| match line["type"].as_str()? {
+            "user_message" => line["content"][0]["text"].as_str(),
+            "steer_blocked" => line["reason"].as_str(),
+            _ => None,
+        });
+    assert_eq!(ends.collect::<Vec<_>>(), ["one", "not that", "two"]);
+    zot.end();
+}
+
+#[test]
 fn prompts_and_compactions_run_in_order_and_are_answered_when_they_start() {
     let world = World::new();
     let flags = script(
@@ -301,4 +349,25 @@ fn the_rpc_flag_is_equivalent_to_the_subcommand() {
         let ran = world.zot(args);
         assert_eq!((ran.code, &*ran.out), (Some(code), ""), "{args:?}");
     }
+}
+
+#[test]
+fn get_state_returns_the_id_of_a_saved_session() {
+    let world = World::new();
+    let state = json!({"id": "1", "type": "get_state"});
+    let mut zot = Rpc::demo(&world, &[]);
+    assert_eq!(zot.data(&state).get("session_id"), None, "nothing is saved");
+    zot.end();
+
+    let flags = ["--provider", "demo", "--session", "talk.jsonl"];
+    let mut zot = Rpc::start(&world, &flags);
+    let id = zot.data(&state)["session_id"].clone();
+    zot.data(&json!({"id": "2", "type": "prompt", "message": "hello"}));
+    zot.until_event("done");
+    assert_eq!(zot.data(&state)["session_id"], id);
+    zot.end();
+    let stored = std::fs::read_to_string(world.work().join("talk.jsonl")).expect("not saved");
+    let head: Value = serde_json::from_str(stored.lines().next().expect("empty")).expect("JSON");
+    assert!(id.is_string(), "{id}");
+    assert_eq!(head["id"], id, "{head}");
 }

@@ -136,9 +136,9 @@ fn a_rule_that_is_saved_applies_to_later_sessions() {
     let mut screen = Screen::start(&world, (140, 40), &["--provider", "demo"]);
     screen.wait_for(" · confirm");
     screen.send(&bash("echo one"));
-    screen.wait_for("s  remember for: this session");
+    screen.wait_for(": for this session");
     screen.keys("s");
-    screen.wait_for("s  remember for: all sessions (config.json)");
+    screen.wait_for(": for all sessions (config.json)");
     answer(&mut screen, "p");
     let rule = r#"{"tool":"bash","command":"echo one *","caller":"model","do":"allow"}"#;
     screen.wait_for("✓ added to ");
@@ -222,6 +222,8 @@ fn everything_about_a_call_can_be_seen() {
     screen.keys(END);
     screen.wait_for("echo line-90-");
     screen.wait_for("↓ 0 below");
+    // The title says what the question is about.
+    screen.wait_for("── Run bash? echo line-1- ──");
     screen.keys(PAGE_UP);
     screen.wait_without("↓ 0 below");
     // After a resize, the lines are wrapped again, and the end can still be reached.

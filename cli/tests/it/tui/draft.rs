@@ -1,12 +1,14 @@
 //! ctrl+g opens the draft in the user's editor.
 
-use std::{fs, path::PathBuf};
+use std::{fs, path::PathBuf, thread, time::Duration};
+
+use serde_json::json;
 
 use super::{
     puppet,
     screen::{CTRL_C, ENTER, Screen},
 };
-use crate::support::{World, text};
+use crate::support::{World, demo_script, text, wait_until};
 
 const CTRL_G: &str = "\x07";
 
@@ -107,11 +109,60 @@ fn looking_at_inserted_text_does_not_make_it_the_users() {
     });
     screen.wait_for("› !touch made");
     screen.keys(ENTER);
-    screen.wait_for("! an extension wrote this command");
+    screen.wait_for("! an extension may have written this command");
     screen.keys(CTRL_C);
     screen.wait_idle();
     screen.leave();
     assert!(!world.work().join("made").exists());
+}
+
+/// A question that arrives while the editor is open becomes visible when the editor exits.
+#[test]
+fn a_question_that_arrives_behind_the_editor_is_not_answered_as_it_appears() {
+    let world = World::new();
+    let bash = |command: &str| json!({"tool_call": {"name": "bash", "args": {"command": command}}});
+    let turns = [
+        bash("until [ -e open ]; do sleep 0.02; done"),
+        bash("touch made"),
+        json!({"text": "The answer."}),
+    ];
+    let demo = demo_script(&world, &turns);
+    fs::create_dir_all(world.path("zot")).expect("failed to create directory");
+    let rules = json!([{"tool": "bash", "command": "touch made", "do": "ask"}]);
+    let config = json!({"approvals": rules}).to_string();
+    fs::write(world.path("zot/config.json"), config).expect("failed to write");
+    let script = "touch open; echo an editor is here; until [ -e close ]; do sleep 0.02; done";
+    let editor = format!("sh {}", text(&editor(&world, script)));
+    let args = [
+        "--provider",
+        "demo",
+        "--script",
+        &demo,
+        "--session",
+        "s.jsonl",
+    ];
+    let mut screen = Screen::with(&world, (80, 24), &args, &[("VISUAL", editor.as_str())]);
+    screen.wait_idle();
+    screen.send("begin");
+    screen.wait_for("working · ");
+    screen.keys(CTRL_G);
+    screen.wait_for("an editor is here");
+    let session = world.work().join("s.jsonl");
+    wait_until("the model calls the tool", || {
+        fs::read_to_string(&session).is_ok_and(|text| text.contains("touch made"))
+    });
+    // Longer than a question must be visible before it can be answered.
+    thread::sleep(Duration::from_secs(1));
+    fs::write(world.work().join("close"), "").expect("failed to write");
+    screen.wait_for("── Run bash? ──");
+    screen.keys(ENTER);
+    screen.wait_for("y  yes");
+    assert!(!world.work().join("made").exists());
+    screen.keys("n");
+    screen.wait_for("The answer.");
+    screen.wait_idle();
+    assert!(!world.work().join("made").exists());
+    screen.leave();
 }
 
 #[test]

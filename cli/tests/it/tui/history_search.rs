@@ -32,7 +32,7 @@ fn ctrl_r_searches_the_history_newest_first() {
         screen.wait_for("── History ──");
         screen.wait_for("› write a test");
         screen.keys("fix");
-        screen.wait_for("── History fix ──");
+        screen.wait_for("── History: fix ──");
         screen.wait_for("› fix the second bug");
         scene(&format!("history_{suffix}"), &world, &screen);
         // Esc keeps the draft.

@@ -127,6 +127,25 @@ fn prompts_from_extensions_and_folded_pastes_attach_nothing() {
         screen.wait_for("look at @shot.png");
         screen.wait_idle();
     }
+    screen.wait_for("› asked by a command: look at @shot.png");
+    screen.wait_idle();
+    // Text in the editor from an extension: inserted by a command, and returned by `/rewind`.
+    screen.send("/write inserted @shot.png");
+    screen.wait_for("› inserted @shot.png");
+    screen.keys(ENTER);
+    screen.wait_for("! `shot.png` was not attached");
+    screen.wait_idle();
+    screen.send("/rewind");
+    screen.wait_for(" 3  inserted @shot.png");
+    screen.keys(ENTER);
+    screen.wait_for("rewound; files are unchanged");
+    screen.wait_for("› inserted @shot.png");
+    screen.keys(ENTER);
+    screen.wait_for("› ask, / for commands");
+    screen.wait_idle();
+    let refusals = screen.all();
+    let refusals = refusals.matches("! `shot.png` was not attached").count();
+    assert_eq!(refusals, 2, "{}", screen.all());
     paste(&mut screen, "1\r2\r3\r4\r5\r@shot.png\r");
     screen.wait_for("[pasted");
     screen.keys(ENTER);
@@ -134,7 +153,7 @@ fn prompts_from_extensions_and_folded_pastes_attach_nothing() {
     let sent = sent(&world, &mut screen);
     assert_eq!(
         sent.iter().map(images_in).collect::<Vec<_>>(),
-        [0, 0, 0],
+        [0, 0, 0, 0],
         "{sent:?}"
     );
     screen.leave();

@@ -101,4 +101,26 @@ fn pictures() {
     screen.keys("\x1b");
     screen.wait_idle();
     screen.leave();
+
+    let world = World::new();
+    let script = project(&world);
+    let args = ["--provider", "demo", "--script", &script, "--no-yolo"];
+    let mut screen = Screen::start(&world, SIZE, &args);
+    screen.wait_idle();
+    screen.send("The greeting is misspelt. Please mend it.");
+    screen.wait_for("── Run read? ──");
+    screen.wait_for("y  yes");
+    screen.keys("y");
+    screen.wait_for("── Run edit? ──");
+    screen.wait_for("y  yes");
+    save(
+        &world,
+        &screen,
+        "question",
+        "zot asks before it edits a file, and shows the change",
+    );
+    screen.keys("\x1b");
+    screen.wait_for("no other file has it");
+    screen.wait_idle();
+    screen.leave();
 }

@@ -28,7 +28,7 @@ fn rewind_goes_back_to_before_a_message() {
         let mut screen = Screen::start(&world, size, &["--provider", "demo"]);
         screen.wait_idle();
         screen.send("/rewind");
-        screen.wait_for("✗ this session has no messages yet");
+        screen.wait_for("– there is no message to go back to yet");
         for prompt in ["what is one?", "what is two?", "what is three?"] {
             ask(&mut screen, prompt);
         }
@@ -101,9 +101,9 @@ fn a_submitted_prompt_does_not_run_after_a_rewind() {
     screen.send("/rewind");
     screen.wait_for("›  1  !touch made");
     screen.keys(ENTER);
-    screen.wait_for("── written by an extension");
+    screen.wait_for("── an extension may have written this");
     screen.keys(ENTER);
-    screen.wait_for("! an extension wrote this command");
+    screen.wait_for("! an extension may have written this command");
     screen.leave_by_force();
     assert!(!world.work().join("made").exists());
 }

@@ -152,7 +152,7 @@ fn the_popup_and_help_show_all_commands_and_ext_labels_its_columns() {
 
         screen.send("/ext");
         screen.wait_for("› ✓ puppet");
-        screen.wait_for("name    state    median / worst");
+        screen.wait_for("name    state    response, median / worst");
         scene(&format!("extensions_{suffix}"), &world, &screen);
         screen.keys("\x1b");
         screen.wait_idle();

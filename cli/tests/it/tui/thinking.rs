@@ -17,7 +17,10 @@ fn turns() -> Vec<Value> {
     vec![
         json!({"thinking": FIRST, "signature": "s", "text": "Hello to you."}),
         json!({"thinking": [""], "signature": "sealed", "text": "I may not say why."}),
-        json!({"thinking": "Now the third.", "signature": "s", "text": "Third answer."}),
+        json!({"thinking": "I need the time.", "signature": "s",
+            "tool_call": {"name": "bash", "args": {"command": "echo noon"}}}),
+        json!({"thinking": "It is noon. I can answer.", "signature": "s", "text": "Third answer."}),
+        json!({"thinking": "And a last one.", "signature": "s", "text": "Fourth answer."}),
     ]
 }
 
@@ -41,14 +44,21 @@ fn thinking_is_folded_and_ctrl_t_shows_it() {
         screen.wait_idle();
         scene(&format!("thinking_folded_{suffix}"), &world, &screen);
 
-        // The redacted thought has nothing to show, so ctrl+t shows the one before it.
-        screen.keys(CTRL_T);
-        screen.wait_for("  The user greets me. A short answer is enough.");
-        // From now on, reasoning is shown in full.
         screen.send("and then?");
         screen.wait_for("Third answer.");
-        screen.wait_for("  Now the third.");
         screen.wait_idle();
+        // Ctrl+t shows every thought since the last prompt, and none from before it.
+        screen.keys(CTRL_T);
+        screen.wait_for("– thought 1 of 2 · ");
+        screen.wait_for("  I need the time.");
+        screen.wait_for("– thought 2 of 2 · ");
+        screen.wait_for("  It is noon. I can answer.");
+        // From now on, reasoning is shown in full.
+        screen.send("go on");
+        screen.wait_for("Fourth answer.");
+        screen.wait_for("  And a last one.");
+        screen.wait_idle();
+        screen.assert_never("short answer is enough");
         scene(&format!("thinking_shown_{suffix}"), &world, &screen);
         screen.keys(CTRL_T);
         screen.wait_for("– thinking is folded · ctrl+t to show");

@@ -8,7 +8,11 @@ use super::{
     puppet,
     screen::{CTRL_C, DOWN, ENTER, ESC, Screen},
 };
-use crate::support::{World, demo_script, text};
+use crate::support::{
+    World, demo_script,
+    model::{Model, Reply},
+    text,
+};
 
 const SECRET: &str = "AKIAABCDEFGHIJKLMNOP";
 
@@ -83,9 +87,9 @@ fn prompts_queued_while_busy_run_in_order() {
     screen.send(&format!("/call wait {{\"until\": \"{}\"}}", text(&go)));
     screen.wait_for("working · ");
     screen.keys("/call say {\"text\": \"second\"}\t");
-    screen.wait_for("… /call say {\"text\": \"second\"}");
+    screen.wait_for("  later: /call say {\"text\": \"second\"}");
     screen.keys("/call say {\"text\": \"third\"}\t");
-    screen.wait_for("… /call say {\"text\": \"third\"}");
+    screen.wait_for("  later: /call say {\"text\": \"third\"}");
     fs::write(&go, "").expect("failed to write");
     screen.wait_for("│ third");
     screen.wait_idle();
@@ -103,11 +107,11 @@ fn esc_cancels_the_turn_and_returns_the_queue_to_the_editor() {
     screen.send("/call bash {\"command\": \"sleep 1000\"}");
     screen.wait_for("working · ");
     screen.keys("and then this\t");
-    screen.wait_for("… and then this");
+    screen.wait_for("  later: and then this");
     screen.keys(ESC);
     screen.wait_for("– cancelled");
     screen.wait_for("› and then this");
-    assert!(!screen.text().contains("… and then this"));
+    assert!(!screen.text().contains("  later: and then this"));
     screen.keys(CTRL_C);
     screen.wait_idle();
     screen.leave();
@@ -172,5 +176,34 @@ fn enter_sends_a_prompt_that_ends_with_a_directory() {
     screen.wait_for("look at @docs/page.md");
     screen.keys(ENTER);
     screen.wait_for("I am the demo model");
+    screen.leave();
+}
+
+#[test]
+fn a_retry_counts_down_and_esc_cancels_it() {
+    let world = World::new();
+    let overloaded = || Reply::Status(529, "overloaded");
+    let model = Model::start(vec![
+        overloaded(),
+        Reply::Text("Recovered.".to_owned()),
+        overloaded(),
+    ]);
+    let flags = model.flags();
+    let mut flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    flags.extend(["--api-key", "any"]);
+    let mut screen = Screen::start(&world, (80, 24), &flags);
+    screen.wait_idle();
+    screen.send("one");
+    screen.wait_for("openai returned HTTP 529, trying again in ");
+    screen.wait_for("Recovered.");
+    screen.wait_idle();
+    screen.send("two");
+    screen.wait_for("trying again in ");
+    screen.wait_for("esc to cancel");
+    screen.keys(ESC);
+    screen.wait_for("– cancelled");
+    screen.wait_idle();
+    // The countdown leaves nothing behind in the scrollback.
+    assert!(!screen.all().contains("trying again"), "{}", screen.all());
     screen.leave();
 }

@@ -6,7 +6,8 @@ use zot_process::{Exit, Orphans, Spec, Subreaper, run_in_foreground};
 use zot_test_support::skip::unsupported;
 
 use crate::support::{
-    LONG, children, is_alive, lines, pid, rerun, runs_alone, sh, spawner, stat, until, within,
+    LONG, children, is_alive, lines, pid, rerun, runs_alone, sh, signal, spawner, stat, until,
+    within,
 };
 
 /// A daemon that left the group, lost its parents and cleared its environment.
@@ -35,6 +36,15 @@ impl Drop for Own {
     fn drop(&mut self) {
         let _ = self.0.kill();
         let _ = self.0.wait();
+    }
+}
+
+/// An adopted process. It is killed when the test ends, even if the test fails.
+struct Adopted(u32);
+
+impl Drop for Adopted {
+    fn drop(&mut self) {
+        signal(self.0, "KILL");
     }
 }
 
@@ -288,6 +298,54 @@ async fn dropping_the_subreaper_disables_it() {
     assert!(is_on());
     drop(subreaper);
     assert!(!is_on());
+}
+
+/// The server of an editor, for example.
+#[tokio::test]
+async fn what_a_program_in_the_foreground_leaves_running_is_not_stopped() {
+    if !runs_alone("orphans::what_a_program_in_the_foreground_leaves_running_is_not_stopped") {
+        return;
+    }
+    for orphans in [Orphans::All, Orphans::Marked] {
+        let spawner = spawner();
+        let subreaper = Subreaper::enable(&spawner, orphans).unwrap();
+        let mut command = Command::new("/bin/sh");
+        command.args(["-c", "setsid env -i sleep 1000 & exit 0"]);
+        let exit = within(run_in_foreground(command)).await.unwrap();
+        assert_eq!(exit, Exit::Code(0));
+        until("it is adopted", || children().len() == 1).await;
+        let left = Adopted(children()[0]);
+
+        let process = spawner.spawn(bash("exit 0")).await.unwrap();
+        within(process.end(Duration::ZERO)).await;
+        assert_eq!(within(subreaper.sweep(LONG)).await.found, []);
+        assert_eq!(within(subreaper.kill_everything()).await.found, []);
+        assert!(is_alive(left.0));
+        // The subreaper still reaps it.
+        drop(left);
+        until("it is reaped", || children().is_empty()).await;
+    }
+}
+
+#[tokio::test]
+async fn a_process_of_a_tree_cannot_forge_the_mark_of_the_foreground() {
+    if !runs_alone("orphans::a_process_of_a_tree_cannot_forge_the_mark_of_the_foreground") {
+        return;
+    }
+    let spawner = spawner();
+    let subreaper = Subreaper::enable(&spawner, Orphans::All).unwrap();
+    let forge = r#"export ZOT_PROCESS_TREE="${ZOT_PROCESS_TREE%-*}-0"
+        setsid sh -c 'echo $$; exec sleep 1000' & exit 0"#;
+    let mut process = spawner.spawn(bash(forge)).await.unwrap();
+    let forged = pid(&mut lines(&mut process)).await;
+    within(process.end(LONG)).await;
+    assert!(!is_alive(forged), "its limit still names its tree");
+    let hidden = format!("ulimit -R 1000000000; {forge}");
+    let mut process = spawner.spawn(bash(&hidden)).await.unwrap();
+    let forged = pid(&mut lines(&mut process)).await;
+    within(process.end(Duration::ZERO)).await;
+    within(subreaper.sweep(LONG)).await;
+    assert!(!is_alive(forged), "only a limit marks the foreground");
 }
 
 /// A sweep and the end of a tree both treat every unregistered process as an orphan.

@@ -166,6 +166,11 @@ for line in sys.stdin:
         "nothing was delivered, so the model is not called"
     );
     assert!(!published.types().contains(&"error"));
+    let blocked = published.0.iter().filter_map(|event| match event {
+        Event::SteerBlocked(blocked) => Some(blocked.reason.as_str()),
+        _ => None,
+    });
+    assert_eq!(blocked.collect::<Vec<_>>(), ["not that"]);
     runtime.close().await;
 }
 

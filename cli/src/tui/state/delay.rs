@@ -1,0 +1,35 @@
+//! The delay before a question accepts an answer.
+
+use std::time::{Duration, Instant};
+
+/// How long something must be visible, without a key, before a key can answer it.
+const ANSWER_DELAY: Duration = Duration::from_millis(700);
+
+/// Whether the user has had time to read something. A user who is typing when a question appears
+/// has not read it yet, so it accepts no answer before the user has paused.
+///
+/// The time counts from the first frame that shows it, because nothing is drawn while another
+/// program uses the terminal.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct AnswerDelay {
+    /// When it appeared, or the last key since then that answered nothing. `None` while it is not
+    /// on the screen.
+    since: Option<Instant>,
+}
+
+impl AnswerDelay {
+    /// Records whether the next frame shows it.
+    pub(crate) fn drawn(&mut self, is_visible: bool, now: Instant) {
+        self.since = is_visible.then(|| self.since.unwrap_or(now));
+    }
+
+    /// Starts again, because the user has pressed a key that was not meant for it.
+    pub(crate) fn restart(&mut self, now: Instant) {
+        self.since = self.since.map(|_| now);
+    }
+
+    pub(crate) fn is_over(&self, now: Instant) -> bool {
+        self.since
+            .is_some_and(|since| now.saturating_duration_since(since) >= ANSWER_DELAY)
+    }
+}
