@@ -1,7 +1,7 @@
 //! The record of decisions: what the interceptors did with each event, and why.
 //!
 //! Each session has a file in `$ZOT_HOME/decisions`, with one JSON object per line. By default, a
-//! record says what was decided, by whom and when, but not what was in the event.
+//! record contains each interceptor's decision and the time, but not the event itself.
 
 mod log;
 
@@ -28,7 +28,7 @@ const MAX_VALUE: usize = 16 * 1024;
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[non_exhaustive]
 pub struct Decision {
-    /// When the last interceptor had answered, in RFC 3339.
+    /// When the last interceptor answered, as an RFC 3339 timestamp.
     pub time: String,
     /// The event, such as `tool_call`.
     pub event: String,
@@ -42,13 +42,14 @@ pub struct Decision {
     pub origin: String,
     /// What happened to the event.
     pub outcome: Outcome,
-    /// The extension that blocked it.
+    /// The extension that blocked the event. Absent if the event was not blocked.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub by: Option<String>,
     /// The interceptors, in the order in which they were asked.
     pub links: Vec<Link>,
-    /// The event as the interceptors left it, only in a full record. Absent if an interceptor that
-    /// could have redacted it was not asked, is in audit mode, or if it is too large.
+    /// The event as the interceptors left it, in full records only. Absent if it is too large, if
+    /// it was blocked before every interceptor was asked, or if an interceptor in audit mode did
+    /// not allow it unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<Value>,
 }
@@ -58,11 +59,11 @@ pub struct Decision {
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Outcome {
-    /// It happened unchanged.
+    /// The event went ahead unchanged.
     Allowed,
-    /// It happened as an interceptor had rewritten it.
+    /// The event went ahead with an interceptor's changes.
     Rewritten,
-    /// It did not happen.
+    /// The event was blocked.
     Blocked,
 }
 
@@ -78,7 +79,7 @@ pub struct Link {
     pub mode: LinkMode,
     /// How long it took to answer, in milliseconds.
     pub ms: f64,
-    /// Whether it was asked for the second time, as a final interceptor.
+    /// Whether this is its second answer, as a final interceptor.
     #[serde(rename = "final", default, skip_serializing_if = "std::ops::Not::not")]
     pub is_final: bool,
     /// What it changed, as JSON pointers into the event.
@@ -213,8 +214,9 @@ impl Link {
     }
 }
 
-/// Returns the event after the chain, if every interceptor that could have redacted it has had the
-/// chance to, and none did so only in audit mode.
+/// Returns the event after the chain. Returns `None` if the event is too large or may contain what
+/// an interceptor would have redacted: it was blocked before every interceptor was asked, or an
+/// interceptor in audit mode did not allow it unchanged.
 fn value_of(chain: &ChainOutcome) -> Option<Value> {
     let event = match &chain.result {
         Ok(event) => event,

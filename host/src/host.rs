@@ -265,6 +265,11 @@ impl Host {
         self.send_event(&SessionStart::default().into());
     }
 
+    /// The record of interceptors' decisions, if there is one.
+    pub fn decisions(&self) -> Option<&Arc<DecisionLog>> {
+        self.0.shared.config.decisions.as_ref()
+    }
+
     /// Records decisions in the file of this session from now on.
     #[cfg(feature = "agent")]
     pub(crate) fn set_session(&self, session: &str) {

@@ -2,7 +2,7 @@
 
 /// The built-in slash commands with their descriptions, in display order. An extension cannot
 /// register these names.
-pub const BUILTIN_COMMANDS: [(&str, &str); 18] = [
+pub const BUILTIN_COMMANDS: [(&str, &str); 19] = [
     ("help", "show keys and commands"),
     ("model", "switch to another model"),
     ("clear", "start a new conversation"),
@@ -15,6 +15,7 @@ pub const BUILTIN_COMMANDS: [(&str, &str); 18] = [
     ("skills", "list the available skills"),
     ("reload-ext", "reload all extensions"),
     ("ext", "show the status of extensions"),
+    ("why", "show what extensions blocked or changed"),
     ("login", "save a provider's API key"),
     ("logout", "remove a provider's API key"),
     ("jail", "confine tools to this directory"),

@@ -17,14 +17,14 @@ use zot_protocol::{
 
 use super::state::{AskedCall, Panel};
 
-/// Maximum number of notes to show per extension.
+/// Maximum number of notes to queue and to show per extension.
 pub(crate) const MAX_NOTES: usize = 20;
 /// Maximum number of queued notices from the host itself.
 const MAX_NOTICES: usize = 100;
 /// Limits for queued panel messages per extension: the number of messages, and their total bytes.
 const MAX_PANEL_MESSAGES: (usize, usize) = (100, 2 << 20);
 
-/// A message for the main loop, from an extension or from the host about an extension.
+/// A message for the main loop, from an extension or from the host.
 #[derive(Debug)]
 pub(crate) enum HostMessage {
     Note {
@@ -61,7 +61,7 @@ pub(crate) enum HostMessage {
 }
 
 impl HostMessage {
-    /// Returns the size of the message in bytes if it is about one of this extension's panels.
+    /// Returns the size of the message in bytes if it is about one of the extension's panels.
     fn panel_bytes(&self, extension: &str) -> Option<usize> {
         let size = |texts: [Option<&String>; 2], lines: &[String]| {
             let texts = texts.into_iter().flatten().chain(lines);
@@ -334,7 +334,7 @@ impl Hooks for Bridge {
                 bridge: self,
                 number,
             };
-            // A dropped reply channel means that nobody answered.
+            // A dropped reply channel counts as "no".
             answered.await.unwrap_or(Confirmed::No)
         })
     }

@@ -19,6 +19,7 @@ pub(crate) enum Builtin {
     Skills,
     ReloadExt,
     Ext,
+    Why,
     Login,
     Logout,
     Jail,

@@ -30,7 +30,7 @@ pub(crate) enum Message {
     Event(rpc::Event),
     /// The running prompt has ended.
     Ended,
-    /// A message from an extension, or from the host about one.
+    /// A message from an extension or from the host.
     Host(HostMessage),
     /// Project extensions that need a trust decision from the user.
     Untrusted(Vec<UntrustedExtension>, AfterTrust),
@@ -54,7 +54,7 @@ pub(crate) enum Message {
     ImagesRead(Result<Prompt, String>),
     /// The user's text editor has exited, with the new draft or an error.
     DraftEdited(Result<String, String>),
-    /// A line of output of the user's command.
+    /// A line of output from the user's command.
     ShellProgress(String),
     /// The user's command has ended.
     ShellEnded(ToolOutcome),
@@ -74,7 +74,7 @@ pub(crate) enum EffectResult {
     Model(Box<Model>),
     /// The conversation was replaced.
     Conversation(Box<Conversation>),
-    /// The conversation was rewound to before a message with this text.
+    /// The conversation was rewound to the point before the message with this text.
     Rewound {
         conversation: Box<Conversation>,
         text: String,
@@ -157,6 +157,8 @@ pub(crate) enum Effect {
     Export(PathBuf),
     Import(PathBuf),
     ShowSkills,
+    /// Shows the decisions of the interceptors in this session.
+    ShowDecisions,
     SetJail(bool),
     Inspect,
     Login {

@@ -62,7 +62,7 @@ pub(crate) struct State {
     pub(crate) providers: Providers,
     /// Whether to ring the bell when a long turn ends.
     pub(crate) rings: bool,
-    /// Whether the terminal has focus. `None` if it does not report that.
+    /// Whether the terminal has focus, or `None` if it has not reported that.
     pub(crate) has_focus: Option<bool>,
     pub(crate) editor: Editor,
     pub(crate) popup: Popup,
@@ -80,7 +80,7 @@ pub(crate) struct State {
     /// Whether the agent has been started.
     pub(crate) ready: bool,
     pub(crate) turn: Option<Turn>,
-    /// An activity other than a turn that keeps the agent busy.
+    /// An activity that keeps the agent busy and is not a turn.
     pub(crate) activity: Option<Activity>,
     pub(crate) command: Option<Activity>,
     /// The running command that the user started with `!`.
@@ -137,7 +137,7 @@ pub(crate) struct UserPrompt {
     pub(crate) text: String,
     /// The images to attach. Paths that do not exist are left as text.
     pub(crate) images: Vec<PathBuf>,
-    /// Whether the user has written it. Otherwise, an extension's command has.
+    /// Whether the user wrote the prompt. If not, it comes from an extension's command.
     pub(crate) is_users: bool,
 }
 
@@ -230,7 +230,7 @@ pub(crate) struct TrustDialog {
     pub(crate) selected: usize,
     /// What to do after the last answer.
     pub(crate) then: AfterTrust,
-    /// The delay of the first open extension.
+    /// The answer delay for the first open extension.
     pub(crate) delay: AnswerDelay,
 }
 
@@ -356,7 +356,8 @@ impl State {
         });
     }
 
-    /// Records what the user sees from now on. Must be called before each frame.
+    /// Records what the next frame shows, to time the answer delays. Must be called before each
+    /// frame.
     pub(crate) fn drawn(&mut self) {
         let (focus, now) = (self.focus(), self.now);
         if let Some(question) = self.questions.front_mut() {
@@ -409,13 +410,13 @@ impl State {
         !self.editor.is_empty() && inserted.any(|it| it.is_in(&self.editor.text()))
     }
 
-    /// Reports whether this text was inserted into the editor, and sent from there unedited.
+    /// Reports whether a sent text equals the inserted one, that is, the user did not edit it.
     pub(crate) fn was_inserted(&self, text: &str) -> bool {
         self.inserted.as_ref().is_some_and(|it| it.is(text))
     }
 
-    /// Reports whether esc drops the outputs that wait for the next message. Otherwise, it cancels
-    /// something first.
+    /// Reports whether esc drops the outputs that wait for the next message. If not, there is
+    /// something else that esc cancels first.
     pub(crate) fn can_drop_outputs(&self) -> bool {
         let is_idle = self.turn.is_none() && self.command.is_none() && self.shell.is_none();
         is_idle && self.queue.is_empty() && !self.outputs.is_empty()

@@ -168,7 +168,8 @@ impl Terminal {
         }
     }
 
-    /// Restores the terminal's modes before the process is stopped.
+    /// Restores the terminal's modes before the process is stopped or another program uses the
+    /// terminal.
     pub(crate) fn suspend(&mut self) {
         self.writer.drain(DRAIN_TIMEOUT);
         self.raw.suspend();

@@ -157,7 +157,8 @@ fn turn_end(mark: &Mark) -> Option<Item> {
     Some(Item::Notice { level, text })
 }
 
-/// Returns the reasoning in a message. While an extension intercepts answers, it is not shown.
+/// Returns the reasoning in a message, or `None` if an extension intercepts answers, because
+/// interceptors do not see the reasoning.
 fn thought(runtime: &Runtime, message: &Message) -> Option<Thought> {
     if runtime.host().intercepts(&InterceptName::AssistantMessage) {
         return None;

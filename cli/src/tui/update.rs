@@ -105,7 +105,7 @@ fn ends_long_turn(state: &State) -> bool {
 /// Starts queued work while the agent is idle.
 fn run_queue(state: &mut State, effects: &mut Vec<Effect>) {
     while !state.is_busy() && !state.has_blocking_dialog() {
-        // Commands run one after the other.
+        // Shell commands run one at a time.
         if state.shell.is_some() && matches!(state.queue.front(), Some(Queued::Shell(_))) {
             return;
         }
@@ -154,7 +154,7 @@ fn send(state: &mut State, mut prompt: Prompt, effects: &mut Vec<Effect>) {
 }
 
 /// Sends a prompt whose images have been read, unless the user has cancelled it. If an image cannot
-/// be read, nothing is sent, and the text returns to the editor.
+/// be read, nothing is sent, and the text returns to the editor if the editor is empty.
 fn images_read(state: &mut State, read: Result<Prompt, String>, effects: &mut Vec<Effect>) {
     match read {
         Ok(prompt) if state.turn.as_ref().is_some_and(|turn| !turn.cancelled) => {
@@ -212,7 +212,7 @@ fn effect_done(state: &mut State, result: EffectResult) {
                 let (text, outputs) = Outputs::split(&text);
                 state.outputs = outputs;
                 state.editor.set(text);
-                // An extension may have submitted it.
+                // An extension may have submitted the message.
                 state.mark_inserted();
             }
         }
@@ -257,7 +257,7 @@ fn set_model(state: &mut State, model: Model) {
     state.status.window = model.context_window;
 }
 
-/// Sanitises the texts of an extension command.
+/// Sanitises the names and the description of an extension command.
 fn cleaned(command: &Command) -> Command {
     Command {
         name: clean::line(&command.name),

@@ -3,6 +3,7 @@
 mod bell;
 mod commands;
 mod confirm;
+mod decisions;
 mod draft;
 mod failed_commands;
 mod flood;

@@ -17,7 +17,7 @@ use crate::{
     untrusted::{Follow, open_regular},
 };
 
-/// The maximum size of a file. A full file is kept as `SESSION.1.jsonl`, replacing the previous one.
+/// The maximum size of a file. A full file is renamed to `SESSION.1.jsonl`, replacing an older one.
 const MAX_BYTES: u64 = 1 << 20;
 /// The maximum number of sessions to keep. The oldest ones are deleted.
 const MAX_SESSIONS: usize = 200;
@@ -36,7 +36,7 @@ struct OpenSession {
     path: PathBuf,
     /// The file and its size; `None` until the first decision.
     file: Option<(File, u64)>,
-    /// Whether the user has been told that writing failed.
+    /// Whether the last write failed. Only the first of several failures in a row is reported.
     has_failed: bool,
 }
 
@@ -47,7 +47,7 @@ pub enum DecisionsError {
     /// There are no decisions.
     #[error("no decisions are recorded yet")]
     None,
-    /// No session has an id that starts like this.
+    /// No session has an id that starts with this text.
     #[error("no decisions are recorded for session `{}`", .0.escape_debug())]
     NoSession(String),
     /// A file cannot be read.
@@ -94,7 +94,14 @@ impl DecisionLog {
         }
     }
 
-    /// Appends a decision. Returns an error message for the user the first time that fails.
+    /// Reads the decisions of the current session.
+    pub fn read(&self) -> Result<Recorded, DecisionsError> {
+        let path = self.session.lock().path.clone();
+        read_files(&path)
+    }
+
+    /// Appends a decision. Returns an error message for the user if this fails and the previous
+    /// write did not.
     pub(crate) fn add(&self, decision: &Decision) -> Result<(), String> {
         let mut open = self.session.lock();
         let Err(error) = open.append(decision, &self.home.decisions()) else {
@@ -157,7 +164,7 @@ fn older(path: &Path) -> PathBuf {
     path.with_extension("1.jsonl")
 }
 
-/// The current files, most recently changed first.
+/// Returns each session's current file, most recently changed first.
 fn files(folder: &Path) -> Vec<PathBuf> {
     let mut files: Vec<(SystemTime, PathBuf)> = fs::read_dir(folder)
         .into_iter()
@@ -175,51 +182,55 @@ fn files(folder: &Path) -> Vec<PathBuf> {
 }
 
 fn remove_oldest(folder: &Path) {
-    // The new session is about to be added.
+    // Leave room for the new session, which is about to be added.
     for path in files(folder).iter().skip(MAX_SESSIONS - 1) {
-        // Another process may have removed it.
+        // Ignore errors: another process may have removed the file.
         let _ = fs::remove_file(path);
         let _ = fs::remove_file(older(path));
     }
 }
 
 /// Reads the decisions of the session whose id starts with `session`, or of the most recent one.
-/// Skips lines that cannot be read, such as one that is being written.
+/// Skips invalid lines, such as one that is still being written.
 pub fn read(home: &Home, session: Option<&str>) -> Result<Recorded, DecisionsError> {
-    let id = |path: &Path| {
-        path.file_stem()
-            .unwrap_or_default()
-            .to_string_lossy()
-            .into_owned()
-    };
     let mut found = files(&home.decisions()).into_iter();
     let path = match session {
         None => found.next().ok_or(DecisionsError::None)?,
         Some(start) => found
-            .find(|path| id(path).starts_with(start))
+            .find(|path| id_of(path).starts_with(start))
             .ok_or_else(|| DecisionsError::NoSession(start.to_owned()))?,
     };
+    read_files(&path)
+}
+
+/// Reads a session's files.
+fn read_files(path: &Path) -> Result<Recorded, DecisionsError> {
     let mut decisions = Vec::new();
-    for path in [older(&path), path.clone()] {
-        let failed = |source| DecisionsError::Io {
-            path: path.clone(),
-            source,
-        };
+    for path in [older(path), path.to_owned()] {
         match open_regular(&path, Follow::Never) {
             Ok(Some(file)) => {
-                // A decision at the end can be larger than what was left.
+                // The first decision after a file is opened is appended without a size check, so
+                // the file can be larger than `MAX_BYTES`.
                 let file = BufReader::new(file.take(2 * MAX_BYTES));
                 let lines = file.split(b'\n').map_while(Result::ok);
                 decisions.extend(lines.filter_map(|line| serde_json::from_slice(&line).ok()));
             }
-            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(failed(error)),
+            Err(source) if source.kind() != io::ErrorKind::NotFound => {
+                return Err(DecisionsError::Io { path, source });
+            }
             _ => {}
         }
     }
     Ok(Recorded {
-        session: id(&path),
+        session: id_of(path),
         decisions,
     })
+}
+
+/// Returns the session's id from the name of its file.
+fn id_of(path: &Path) -> String {
+    let name = path.file_stem().unwrap_or_default();
+    name.to_string_lossy().into_owned()
 }
 
 #[cfg(test)]

@@ -1,21 +1,23 @@
-//! Finds out which parts of an event a rewrite changes, as JSON pointers.
+//! Finds the parts of an event that a rewrite changes, as JSON pointers.
 
 use serde_json::Value;
 use zot_protocol::{Content, Object};
 
 /// The maximum number of pointers. A rewrite with more changes is recorded incompletely.
 const MAX_POINTERS: usize = 32;
-/// The maximum length of a pointer, in bytes. The names in it can come from anyone.
+/// The maximum length of a pointer, in bytes. The names in it are untrusted and can be long.
 const MAX_BYTES: usize = 200;
 
-/// Returns the fields that differ between two objects at `place`.
+/// Returns pointers to the fields that differ between two objects. `place` is the pointer to the
+/// object in the event.
 pub(super) fn in_object(place: &str, before: &Object, after: &Object) -> Vec<String> {
     let mut pointers = Vec::new();
     objects(place, before, after, &mut pointers);
     pointers
 }
 
-/// Returns the blocks that differ between two lists at `place`.
+/// Returns pointers to the blocks that differ between two lists. `place` is the pointer to the list
+/// in the event. If the lengths differ, returns only `place`.
 pub(super) fn in_content(place: &str, before: &[Content], after: &[Content]) -> Vec<String> {
     if before.len() != after.len() {
         return vec![place.to_owned()];

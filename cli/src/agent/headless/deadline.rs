@@ -9,7 +9,7 @@ use crate::exit::Failed;
 /// The exit code after `--timeout`; the same as that of `timeout(1)`.
 const TIMED_OUT: u8 = 124;
 
-/// When to give up.
+/// The time limit of a run.
 #[derive(Debug)]
 pub(crate) struct Deadline {
     /// `None` without a timeout, or if it is too long for the clock.
@@ -35,7 +35,8 @@ impl Deadline {
         Some(at.saturating_duration_since(Instant::now()))
     }
 
-    /// Waits until the deadline, once. Never completes if there is none, or if it has passed.
+    /// Waits until the deadline. Never completes if there is none, or after
+    /// [`Deadline::set_passed`].
     pub(super) async fn passes(&self) {
         match self.at.filter(|_| !self.has_passed) {
             Some(at) => tokio::time::sleep_until(at).await,
@@ -51,7 +52,7 @@ impl Deadline {
         self.has_passed
     }
 
-    /// The error of a run that did not end in time.
+    /// Returns the error for a run that timed out.
     pub(super) fn error(&self) -> Failed {
         let after = humantime::format_duration(self.after);
         Failed::new(TIMED_OUT, format!("timed out after {after}"))

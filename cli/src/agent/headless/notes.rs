@@ -14,7 +14,7 @@ const CAPACITY: usize = 1_000;
 
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum QueuedNote {
-    /// A note from an extension, as the event that clients receive.
+    /// A note or a tool call from an extension, as the event that clients receive.
     Event(rpc::Event),
     /// A notice from the host itself.
     Notice(NoteLevel, String),

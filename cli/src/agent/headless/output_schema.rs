@@ -48,9 +48,10 @@ impl OutputSchema {
         prompt
     }
 
-    /// Checks the answer of a run, and strips everything around its JSON. The first time that the
-    /// answer is invalid, returns a prompt that asks the model to correct it, and the reason. An
-    /// answer that was cut off at the output limit is not checked: the next one would be as long.
+    /// Checks the answer of a run, and strips a code fence around its JSON. The first time that the
+    /// answer is invalid, returns a prompt that asks the model to correct it, and the reason. Does
+    /// not check an answer that was cut off at the output limit, because a second one would be too
+    /// long as well.
     pub(crate) fn check(&mut self, outcome: &mut Outcome) -> Option<(Prompt, String)> {
         if outcome.is_cut {
             return None;

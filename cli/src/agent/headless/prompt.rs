@@ -22,7 +22,7 @@ const MAX_BYTES: u64 = 16 * 1024 * 1024;
 const NOTICE_DELAY: Duration = Duration::from_millis(500);
 
 /// Returns the prompt: the words from the command line, followed by the piped input. Fails if the
-/// input has not ended at the deadline.
+/// input does not end before the deadline.
 pub(crate) fn read(words: &[String], deadline: &Deadline) -> anyhow::Result<String> {
     let given = words.join(" ");
     let piped = if is_piped() {
@@ -56,7 +56,7 @@ fn is_piped() -> bool {
 }
 
 fn piped(deadline: &Deadline) -> anyhow::Result<String> {
-    // Nothing can interrupt the read, so it continues until this program exits.
+    // The read cannot be interrupted, so run it on a thread that may outlive this function.
     let (done, waiting) = mpsc::channel();
     thread::spawn(move || {
         let mut bytes = Vec::new();

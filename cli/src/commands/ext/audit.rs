@@ -29,7 +29,7 @@ pub(super) fn run(context: &Context, args: &Audit, mode: InterceptMode) -> anyho
     output::line(text)
 }
 
-/// Returns the events with these names, or all events if there are none.
+/// Returns the events with these names, or all events if no names are given.
 fn events(names: &[String]) -> anyhow::Result<Vec<InterceptName>> {
     if names.is_empty() {
         return Ok(InterceptName::KNOWN.to_vec());

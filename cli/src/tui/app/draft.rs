@@ -18,9 +18,9 @@ use crate::tui::{message::Message, state::Level};
 
 /// Maximum number of bytes to read back.
 const MAX_BYTES: u64 = 1024 * 1024;
-/// The editor if neither `$VISUAL` nor `$EDITOR` is set.
+/// The editor to use if neither `$VISUAL` nor `$EDITOR` is set.
 const DEFAULT: &str = "vi";
-/// The name of the file. Editors highlight Markdown.
+/// The name of the file. Because of its extension, editors highlight Markdown.
 const FILE: &str = "prompt.md";
 
 /// A running editor. Its result is the new text, or an error message.
@@ -49,7 +49,7 @@ impl App {
         self.editing = Some(tokio::spawn(edit(folder)));
     }
 
-    /// Takes the terminal back.
+    /// Takes the terminal back and passes on the edited text.
     pub(super) fn edited(&mut self, edited: Result<String, String>) {
         self.editing = None;
         let resumed = self
@@ -84,7 +84,7 @@ async fn edit(folder: TempDir) -> Result<String, String> {
     let editor = set("VISUAL").or_else(|| set("EDITOR"));
     let editor = editor.unwrap_or_else(|| DEFAULT.to_owned());
     let path = folder.path().join(FILE);
-    // The variable can contain arguments, so run it with a shell, as git does.
+    // The editor variables can contain arguments, so let a shell run the command, as git does.
     let mut command = Command::new("/bin/sh");
     command
         .args(["-c", &format!("{editor} \"$1\""), "sh"])

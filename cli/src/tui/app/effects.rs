@@ -10,7 +10,7 @@ use zot_protocol::{ApprovalRule, rpc::ReloadStats};
 
 use super::{App, AppOptions, End};
 use crate::{
-    clean, logs,
+    clean, decision_text, logs,
     tui::{
         message::{AfterTrust, Effect, EffectResult, Message},
         state::{ExtensionView, Item, Level},
@@ -18,6 +18,8 @@ use crate::{
     },
 };
 
+/// Number of decisions that `/why` shows.
+const DECISIONS: usize = 10;
 /// Number of log lines that `/ext` shows.
 const LOG_LINES: usize = 5;
 
@@ -118,6 +120,7 @@ impl App {
                 let item = skills(runtime.toolbox().skills());
                 self.spawn(runtime, |_| async { Ok(EffectResult::Print(item)) });
             }
+            Effect::ShowDecisions => self.spawn(runtime, decisions),
             Effect::SetJail(jailed) => self.set_jail(runtime, jailed),
             Effect::Inspect => self.inspect(runtime),
             Effect::Login { provider, key } => {
@@ -316,6 +319,32 @@ fn reloaded(stats: &ReloadStats) -> EffectResult {
         Level::Warning
     };
     EffectResult::Notice(level, text)
+}
+
+/// Returns the last decisions of the interceptors in this session.
+async fn decisions(runtime: Runtime) -> Result<EffectResult, String> {
+    let log = runtime.host().decisions().cloned();
+    let read = tokio::task::spawn_blocking(move || log.map(|log| log.read()).transpose());
+    let recorded = read.await.map_err(|error| error.to_string())?;
+    let recorded = recorded.map_err(|error| error.to_string())?;
+    let decisions = recorded.map(|it| it.decisions).unwrap_or_default();
+    if decisions.is_empty() {
+        let text = "no extension has intercepted anything in this session";
+        return Ok(EffectResult::Notice(Level::Muted, text.to_owned()));
+    }
+    let mut rows = Vec::new();
+    for decision in &decisions[decisions.len().saturating_sub(DECISIONS)..] {
+        rows.push(decision_text::heading(decision));
+        rows.extend(decision.links.iter().map(|link| {
+            let (sign, name) = (decision_text::sign(link), clean::line(&link.extension));
+            let effect = decision_text::effect(link);
+            (format!("  {sign} {name}"), format!("{effect}, {:.1} ms", link.ms))
+        }));
+    }
+    Ok(EffectResult::Print(Item::Listing {
+        title: "Decisions".to_owned(),
+        rows,
+    }))
 }
 
 fn skills(skills: &Skills) -> Item {

@@ -62,7 +62,7 @@ pub(super) async fn list(
     Ok(EffectResult::Choices(picker, "no models found"))
 }
 
-/// Switches to another model. Without a provider, `id` is `NAME`, `PROVIDER NAME` or
+/// Switches to another model. If `provider` is `None`, `id` is `NAME`, `PROVIDER NAME` or
 /// `PROVIDER/NAME`.
 pub(super) async fn set(
     runtime: Runtime,
@@ -94,7 +94,7 @@ pub(super) async fn set(
     Ok(EffectResult::Model(Box::new(model)))
 }
 
-/// Splits off the provider, if the text begins with the name of one.
+/// Splits off the provider if the text begins with a provider's name.
 fn split(text: &str, providers: &Providers) -> (Option<String>, String) {
     let words = text
         .split_once(char::is_whitespace)
@@ -185,7 +185,7 @@ async fn check_and_save(
     let spec = providers
         .get(provider)
         .ok_or_else(|| providers.unknown(provider))?;
-    // If the provider's URL depends on the account, the key cannot be checked.
+    // If the provider's URL depends on the account, save the key without checking it.
     let base_url = wanted.base_url.as_ref().or(spec.base_url.as_ref());
     let endpoint = base_url.map(|base_url| Endpoint::new(base_url, Some(key.clone())));
     let endpoint = endpoint.transpose().map_err(|error| error.to_string())?;

@@ -55,7 +55,7 @@ pub(super) async fn open(runtime: Runtime, path: PathBuf) -> Result<EffectResult
     adopt(runtime, opened, "continued").await
 }
 
-/// Continues with a copy of this session, up to message `at`.
+/// Continues with a copy of this session that has its first `at` messages, or all of them.
 pub(super) async fn fork(runtime: Runtime, at: Option<u64>) -> Result<EffectResult, String> {
     let (path, messages) = current(&runtime).await?;
     let sessions = runtime.sessions().clone();
@@ -92,10 +92,10 @@ pub(super) async fn resume_command(runtime: &Runtime) -> Option<String> {
     let mut sessions = listed.sessions.iter();
     let session = match sessions.find(|entry| entry.path == path) {
         Some(entry) => format!("--resume={}", clean::line(&entry.head.id)),
-        // The file was chosen by the user and is not in the list.
+        // The user chose this file, so it is not in the list.
         None => format!("--session {}", quoted(&path)),
     };
-    // Sessions belong to the working directory.
+    // A session belongs to its directory, so add that if the shell is in another one.
     let cwd = runtime.toolbox().cwd();
     if std::env::current_dir().is_ok_and(|here| here == cwd) {
         return Some(format!("zot {session}"));
@@ -114,7 +114,7 @@ async fn current(runtime: &Runtime) -> Result<(PathBuf, u64), String> {
 
 const NO_MESSAGES: &str = "there is no message to go back to yet";
 
-/// Lists the user's messages, to go back to one of them.
+/// Lists the user's messages, so that the user can go back to one of them.
 pub(super) async fn messages(runtime: Runtime) -> Result<EffectResult, String> {
     if runtime.messages().await.is_empty() {
         return Ok(EffectResult::Notice(Level::Muted, NO_MESSAGES.to_owned()));

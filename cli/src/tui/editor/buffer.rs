@@ -12,7 +12,7 @@ const MAX_UNDO: usize = 200;
 #[derive(Clone, Default)]
 pub(super) struct TextBuffer {
     text: String,
-    /// A byte offset, always on a grapheme boundary.
+    /// A byte offset, always on a character boundary.
     cursor: usize,
     /// The most recently cut text.
     cut: String,
@@ -20,7 +20,8 @@ pub(super) struct TextBuffer {
     last: Edit,
 }
 
-/// The kind of the last change. Consecutive changes of the same kind form one undo step.
+/// A kind of change. Consecutive changes of the same kind, except [`Edit::Other`], form one undo
+/// step.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Edit {
     #[default]

@@ -27,7 +27,7 @@ const MAX_BYTES: usize = 8 * 1024;
 #[derive(Default)]
 pub(super) struct Chips {
     contents: Vec<Content>,
-    /// Submitted texts that contained chips: each as the expanded text, and as the text with chips.
+    /// Submitted texts that contained chips: the text with its chips expanded, and the original.
     sent: Vec<(String, String)>,
 }
 
@@ -37,7 +37,8 @@ enum Content {
 }
 
 impl Chips {
-    /// Returns the chip of an image. If there are no more chips, returns its token.
+    /// Creates and returns a chip for an image. If all chips are in use, returns the image's `@`
+    /// token instead.
     pub(super) fn insert_image(&mut self, path: PathBuf) -> String {
         match chip(self.contents.len()) {
             Some(chip) => {

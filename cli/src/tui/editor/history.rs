@@ -55,7 +55,8 @@ impl History {
         }
         if !lines.is_empty() {
             let mut file = locked(path)?;
-            // The last line can be incomplete if the disk was full or the power failed.
+            // The last line can be incomplete if the disk was full or the power failed. If so,
+            // begin a new line.
             let whole = ends_with_line(&mut file)?;
             if !whole {
                 lines.insert(0, '\n');

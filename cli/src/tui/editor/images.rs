@@ -69,7 +69,7 @@ pub(super) fn mentioned(text: &str) -> Vec<PathBuf> {
             continue;
         };
         let name = if quoted {
-            // The token of an unfinished quote ends at the cursor.
+            // `Token::at` ends an unclosed quote at the cursor, so find the end of the name here.
             let rest = &text[cursor..];
             &rest[..rest.find(['"', '\n']).unwrap_or(0)]
         } else {

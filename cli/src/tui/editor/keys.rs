@@ -8,7 +8,7 @@ use super::buffer::Motion;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum EditorAction {
     Write(char),
-    /// Submits the text, or inserts a new line after a backslash.
+    /// Submits the text. After a backslash, inserts a new line instead.
     Enter,
     NewLine,
     Go(Motion),
@@ -80,7 +80,7 @@ fn with_control(char: char) -> Option<EditorAction> {
         'y' => EditorAction::Yank,
         'h' => EditorAction::Delete(Motion::Left),
         'd' => EditorAction::DeleteOrExit,
-        // Some terminals send this for Enter with a modifier.
+        // Some terminals send ctrl+j for Enter with a modifier.
         'j' => EditorAction::NewLine,
         // Terminals that use legacy key codes send the same byte for `ctrl+_`, `ctrl+/` and
         // `ctrl+7`.

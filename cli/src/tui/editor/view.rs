@@ -80,7 +80,8 @@ impl View {
                 from: if number == 0 { from } else { from + row.start },
                 shown: from + row.start..from + row.end,
             }));
-        // The end of a line is a separate position from the start of the next line.
+        // Add a character for the line break, so that the end of a line and the start of the next
+        // one are separate positions.
         self.shown.push('\n');
     }
 

@@ -2,28 +2,28 @@
 
 use std::time::{Duration, Instant};
 
-/// How long something must be visible, without a key, before a key can answer it.
+/// How long a question must be visible, with no key pressed, before a key can answer it.
 const ANSWER_DELAY: Duration = Duration::from_millis(700);
 
-/// Whether the user has had time to read something. A user who is typing when a question appears
-/// has not read it yet, so it accepts no answer before the user has paused.
+/// Whether the user has had time to read a question or inserted text. A user who is typing when a
+/// question appears has not read it yet, so it accepts no answer until the user has paused.
 ///
-/// The time counts from the first frame that shows it, because nothing is drawn while another
-/// program uses the terminal.
+/// The delay starts with the first frame that shows the question, because nothing is drawn while
+/// another program uses the terminal.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct AnswerDelay {
-    /// When it appeared, or the last key since then that answered nothing. `None` while it is not
-    /// on the screen.
+    /// When the question appeared, or when the delay was last restarted. `None` while the question
+    /// is not on the screen.
     since: Option<Instant>,
 }
 
 impl AnswerDelay {
-    /// Records whether the next frame shows it.
+    /// Records whether the next frame shows the question.
     pub(crate) fn drawn(&mut self, is_visible: bool, now: Instant) {
         self.since = is_visible.then(|| self.since.unwrap_or(now));
     }
 
-    /// Starts again, because the user has pressed a key that was not meant for it.
+    /// Restarts the delay, because the user has pressed a key that was not meant for the question.
     pub(crate) fn restart(&mut self, now: Instant) {
         self.since = self.since.map(|_| now);
     }

@@ -44,12 +44,13 @@ impl Inserted {
         self.is_edited = true;
     }
 
-    /// Reports whether this text is the inserted one, or one that the user has not edited.
+    /// Reports whether the editor's text counts as inserted: the user has not edited it, or it
+    /// equals the inserted text again.
     pub(crate) fn is_in(&self, text: &str) -> bool {
         !self.is_edited || self.is(text)
     }
 
-    /// Reports whether this is the inserted text.
+    /// Reports whether a text equals the inserted one, ignoring whitespace around it.
     pub(crate) fn is(&self, text: &str) -> bool {
         self.text.trim() == text.trim()
     }

@@ -71,7 +71,7 @@ impl FinishedCall {
             // The user can open the file, so one line is enough.
             "read" | "skill" if self.extension.is_none() => 1,
             "edit" if self.extension.is_none() => 24,
-            // The user wants to see the output.
+            // The user ran the command to see its output.
             SHELL if self.extension.is_none() => 40,
             _ => 6,
         }
@@ -95,7 +95,7 @@ impl FinishedCall {
 /// A failed command.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct FailedCommand<'c> {
-    /// How the command ended, such as `exit status 1`. Empty if the result does not say.
+    /// How the command ended, such as `exit status 1`. Empty if the result does not contain this.
     pub(crate) end: &'c str,
     /// The output without the line that says how the command ended.
     pub(crate) output: Vec<&'c str>,

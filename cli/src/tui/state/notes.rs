@@ -4,7 +4,7 @@ use zot_protocol::NoteLevel;
 
 use crate::tui::bridge::MAX_NOTES;
 
-/// A note from an extension, or from the host about one.
+/// A note from an extension or from the host.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Note {
     /// The extension, or `None` for the host itself.
@@ -22,7 +22,7 @@ pub(crate) struct Notes {
 }
 
 impl Notes {
-    /// Adds a note. If the extension has too many, drops and counts its oldest note.
+    /// Adds a note. If the extension has too many notes, drops and counts the oldest one.
     pub(crate) fn add(&mut self, note: Note) {
         let same = |it: &&Note| it.extension == note.extension;
         if self.shown.iter().filter(same).count() >= MAX_NOTES {

@@ -51,7 +51,8 @@ impl Panel {
         }
     }
 
-    /// Truncates an extension's texts to a size that can be shown, to limit memory use.
+    /// Truncates a panel's title, lines and footer to at most [`MAX_LINES`] and [`MAX_BYTES`], to
+    /// limit memory use.
     pub(crate) fn truncate(
         title: Option<&mut String>,
         lines: Option<&mut Vec<String>>,

@@ -9,7 +9,7 @@ pub(crate) struct Picker {
     choices: Vec<Choice>,
     pub(crate) filter: String,
     pub(crate) selected: usize,
-    /// What enter does.
+    /// The footer's description of the enter key.
     pub(crate) enter: &'static str,
     /// Whether queued prompts wait until the picker is closed.
     pub(crate) needs_idle_agent: bool,
@@ -60,7 +60,7 @@ impl Picker {
         }
     }
 
-    /// Sets what the footer says about enter.
+    /// Sets the footer's description of the enter key.
     pub(crate) fn on_enter(mut self, enter: &'static str) -> Self {
         self.enter = enter;
         self
@@ -93,7 +93,7 @@ impl Picker {
     }
 }
 
-/// Returns `at` moved by `by` among `count` entries, wrapping around at the ends.
+/// Adds an offset to an index into a list with `count` entries, wrapping around at the ends.
 pub(crate) fn step_wrapping(at: usize, by: isize, count: usize) -> usize {
     if count == 0 {
         return 0;

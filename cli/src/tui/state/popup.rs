@@ -125,7 +125,7 @@ impl State {
             None => self.file_rows(),
         };
         if rows != self.popup.rows || text != self.popup.text {
-            // Select the command with exactly this name, if there is one.
+            // If the user has typed a command's whole name, select that command.
             let mut chosen = rows.iter().filter(|row| row.can_be_chosen());
             let whole = command.and_then(|typed| chosen.position(|row| row.is_named(typed)));
             self.popup.selected = whole.unwrap_or(0);

@@ -12,7 +12,8 @@ use zot_protocol::{ApprovalRule, Object};
 use super::{AnswerDelay, step_wrapping};
 use crate::clean;
 
-/// The maximum size of a rule to save, in bytes. The exact arguments of a call can be long.
+/// The maximum size of a rule to save, in bytes. A rule for one exact call contains the call's
+/// arguments, which can be long.
 const MAX_SAVED_BYTES: usize = 4 * 1024;
 
 /// A copy of an [`ApprovalRequest`].

@@ -9,7 +9,7 @@ use crate::output;
 
 /// The name that the user's commands are shown under.
 pub(crate) const SHELL: &str = "shell";
-/// Maximum number of outputs to add to a message. `bash` limits each one.
+/// Maximum number of outputs to add to a message. The `bash` tool limits the size of each one.
 const MAX_OUTPUTS: usize = 5;
 
 /// A running command that the user started.
@@ -77,8 +77,8 @@ impl Outputs {
         })
     }
 
-    /// Puts back the outputs of a message that [`Outputs::take_into`] composed from this text. They
-    /// come before the other ones. If there are too many, drops the oldest.
+    /// Puts back the outputs in `sent`, a message that [`Outputs::take_into`] composed from `text`.
+    /// They come before the current outputs. If there are too many, drops the oldest.
     pub(crate) fn restore(&mut self, sent: &str, text: &str) {
         let Self(outputs) = Self::split(sent.strip_prefix(text).unwrap_or_default()).1;
         self.0.splice(0..0, outputs);
@@ -86,7 +86,7 @@ impl Outputs {
         self.0.drain(..over);
     }
 
-    /// Splits a message that [`Outputs::take_into`] composed.
+    /// Splits a message that [`Outputs::take_into`] composed into its text and its outputs.
     pub(crate) fn split(message: &str) -> (&str, Self) {
         for (at, _) in message.match_indices(RAN) {
             let mut outputs = Vec::new();

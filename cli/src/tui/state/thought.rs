@@ -28,7 +28,7 @@ pub(crate) struct Thoughts {
 }
 
 impl Thoughts {
-    /// Keeps a thought that was printed folded, unless there is nothing to show.
+    /// Stores a thought that was printed on one line, unless it has no text to show.
     pub(crate) fn fold(&mut self, thought: Thought) {
         if thought.text.trim().is_empty() {
             return;

@@ -14,7 +14,7 @@ const MAX_DRAFT_BYTES: usize = 4 * 1024;
 
 pub(crate) struct Turn {
     pub(crate) since: Instant,
-    /// The user's prompt, until the agent has accepted it.
+    /// The prompt, until the agent has accepted it.
     pub(crate) prompt: Option<String>,
     /// Whether the user has written the prompt.
     pub(crate) is_users: bool,
@@ -37,10 +37,11 @@ pub(crate) struct Turn {
     pub(crate) retry: Option<Retry>,
     /// Whether the user has cancelled the turn.
     pub(crate) cancelled: bool,
-    /// Whether it is a prompt, which accepts further messages while it runs.
+    /// Whether the turn is a prompt, which accepts further messages while it runs, and not a
+    /// compaction.
     pub(crate) is_steerable: bool,
     /// Messages that the agent has accepted, but not delivered to the model, oldest first. Each
-    /// leaves the list with one `user_message` or `steer_blocked`.
+    /// `user_message` or `steer_blocked` event removes one.
     pub(crate) steered: VecDeque<Steered>,
 }
 

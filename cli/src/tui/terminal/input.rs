@@ -74,7 +74,7 @@ impl Inputs {
         let _ = reading.thread.join();
     }
 
-    /// Returns the next input. Never completes while it is paused.
+    /// Returns the next input. Never completes while input is paused.
     pub(crate) async fn next(&mut self) -> Input {
         match &mut self.0 {
             Some(reading) => reading.inputs.recv().await.unwrap_or(Input::Closed),
@@ -88,7 +88,7 @@ impl Inputs {
     }
 }
 
-/// Forwards inputs until the terminal is closed or the receiver is dropped.
+/// Forwards inputs until the terminal is closed or the [`Reading`] is dropped.
 fn forward(to: &mpsc::Sender<Input>, stop: &PipeReader) -> io::Result<()> {
     let stdin = rustix::stdio::stdin();
     let mut keys = Keys::default();

@@ -32,7 +32,8 @@ enum First {
 }
 
 impl Keys {
-    /// Reports whether the pending bytes can be the start of an escape sequence.
+    /// Reports whether there are pending bytes that more bytes can complete, such as the start of
+    /// an escape sequence.
     pub(super) fn is_waiting(&self) -> bool {
         self.paste.is_none() && !self.pending.is_empty()
     }

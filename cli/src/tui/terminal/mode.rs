@@ -17,10 +17,11 @@ const ENTER: &str = "\x1b[?2004h\x1b[?1004h\x1b[?25l";
 /// starts at the cursor.
 const LEAVE: &str = "\x1b[?7h\x1b[?2026l\x1b[0m\r\x1b[J\x1b[?1004l\x1b[?2004l\x1b[?25h";
 
-/// The original modes, while raw mode is active.
+/// The modes to restore when raw mode ends, or `None` while raw mode is not active.
 static SAVED_MODES: Mutex<Option<Termios>> = Mutex::new(None);
 
-/// The terminal's modes before raw mode was last entered.
+/// The modes before raw mode was last entered. Unlike [`SAVED_MODES`], kept when raw mode ends, for
+/// [`Raw::resume_after_program`].
 static ORIGINAL_MODES: Mutex<Option<Termios>> = Mutex::new(None);
 
 /// Messages from panics on other threads.
@@ -58,8 +59,8 @@ impl Raw {
         leave();
     }
 
-    /// Enters raw mode again after another program has used the terminal. If that program has
-    /// crashed, its modes must not be restored on exit.
+    /// Enters raw mode again after another program has used the terminal. First restores the
+    /// original modes, because a program that crashed may have left its own.
     pub(super) fn resume_after_program(&self) -> io::Result<()> {
         let original = ORIGINAL_MODES.lock().clone();
         if let Some(original) = original {
@@ -68,7 +69,7 @@ impl Raw {
         self.resume()
     }
 
-    /// Enters raw mode again, saving the current modes.
+    /// Enters raw mode, saving the current modes.
     #[expect(clippy::unused_self, reason = "proves that raw mode was entered")]
     pub(super) fn resume(&self) -> io::Result<()> {
         let saved = tcgetattr(io::stdin())?;

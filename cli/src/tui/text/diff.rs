@@ -170,7 +170,7 @@ impl DiffWriter<'_> {
     }
 }
 
-/// Replaces the blanks at the end of a line, which could be the only change.
+/// Makes the blanks at the end of a line visible, because they could be the only change.
 fn with_visible_end(line: &str) -> String {
     let text = line.trim_end_matches([' ', '\t']);
     let blanks = line[text.len()..].chars();

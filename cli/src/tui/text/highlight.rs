@@ -15,7 +15,7 @@ pub(super) use self::tokenizer::Tokenizer;
 use super::wrap::wrap_between;
 use crate::tui::theme::Theme;
 
-/// Highlights and wraps one line of code, and indents it. The line must have been through
+/// Highlights and wraps one line of code, and indents it. The line must be the output of
 /// [`tidy`](super::wrap::tidy).
 pub(super) fn code_line(
     tokenizer: &mut Tokenizer,

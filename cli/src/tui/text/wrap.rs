@@ -196,8 +196,8 @@ impl Flat {
     }
 }
 
-/// Returns the rows of a line: the first has `first` columns, and the others have `rest`. Spaces at
-/// a break do not belong to any row.
+/// Returns the rows of a line. `first` is the width of the first row, and `rest` that of the other
+/// rows. Spaces at a break do not belong to any row.
 pub(crate) fn rows(text: &str, first: usize, rest: usize) -> Vec<Range<usize>> {
     let mut rows = Vec::new();
     let mut start = 0;

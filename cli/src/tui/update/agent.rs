@@ -32,7 +32,7 @@ pub(super) fn event(state: &mut State, event: rpc::Event) {
             turn.label = "thinking";
         }),
         rpc::Event::Retry(retry) => now(state, |turn| {
-            // The next answer begins with its own reasoning.
+            // Drop the reasoning of the failed call. The next answer begins with its own.
             turn.thought = None;
             turn.quiet_since = Instant::now() + Duration::from_millis(retry.wait_ms);
             turn.retry = Some(Retry {
@@ -236,7 +236,7 @@ pub(super) fn ended(state: &mut State) {
         steering::requeue(state, turn.steered);
     }
     if turn.cancelled {
-        // The agent has not accepted it.
+        // The agent has not accepted the prompt, so give it back to the user.
         if let Some(prompt) = turn.prompt.filter(|_| turn.is_users) {
             let sent = turn.sent.map_or(prompt, |(sent, _)| sent);
             let (text, _) = Outputs::split(&sent);
@@ -247,7 +247,7 @@ pub(super) fn ended(state: &mut State) {
     }
 }
 
-/// Puts a prompt that was not sent back into the editor, before the draft.
+/// Puts a prompt that the agent has not accepted back into the editor, before the draft.
 fn return_to_editor(state: &mut State, text: &str) {
     let is_inserted = state.is_inserted() || state.was_inserted(text);
     state.editor.prepend(text);

@@ -96,7 +96,7 @@ pub(super) fn submit_literally(
     steering::send(state, prompt, effects);
 }
 
-/// Reports whether submitting this text would run something.
+/// Reports whether submitting this text would run a command.
 pub(crate) fn would_run(state: &State, text: &str) -> bool {
     let is_known = |(name, _): (&str, &str)| {
         let mut commands = state.commands.iter();
@@ -106,8 +106,8 @@ pub(crate) fn would_run(state: &State, text: &str) -> bool {
 }
 
 /// Returns the command in a line that begins with `!`. Text of several lines is a prompt, because a
-/// long paste must not run when it returns to the editor without its chip. `![` begins an image in
-/// Markdown.
+/// long paste must not run when it returns to the editor without its chip. Text that begins with
+/// `![`, a Markdown image, is a prompt too.
 pub(crate) fn shell_command(text: &str) -> Option<&str> {
     let command = text.strip_prefix('!')?;
     let is_image = command.starts_with('[');
@@ -197,6 +197,7 @@ pub(super) fn run(state: &mut State, builtin: Builtin, args: &str, effects: &mut
         }
         Builtin::Export => begin(state, "exporting", Effect::Export(PathBuf::from(args))),
         Builtin::Tasks => begin(state, "listing commands", Effect::ListBackground),
+        Builtin::Why => begin(state, "loading decisions", Effect::ShowDecisions),
         Builtin::Skills => begin(state, "loading skills", Effect::ShowSkills),
         Builtin::ReloadExt => begin(
             state,

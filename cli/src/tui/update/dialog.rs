@@ -52,7 +52,7 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
 pub(super) fn paste(state: &mut State, text: &str) {
     let now = state.now;
     match &mut state.dialog {
-        // It was meant for the editor.
+        // The paste was meant for the editor.
         Some(Dialog::Trust(trust)) => trust.delay.restart(now),
         Some(Dialog::Picker(picker)) => {
             let text = clean::line(text);
@@ -112,7 +112,7 @@ fn trust_key(state: &mut State, key: KeyEvent, closes: bool, effects: &mut Vec<E
         KeyCode::Enter => Some(trust.selected == 1),
         KeyCode::Char('y' | 'Y') => Some(true),
         KeyCode::Char('n' | 'N') => Some(false),
-        // The user is writing something else.
+        // The user is typing and has not read the question.
         _ => return trust.delay.restart(now),
     };
     let extension = trust.open.pop_front();

@@ -60,8 +60,8 @@ fn unfold(state: &mut State) {
     }
 }
 
-/// Shows the model's reasoning in full from now on, starting with the thoughts since the last
-/// prompt, or folds it.
+/// Toggles between showing the model's reasoning in full and folding it. Showing it starts with
+/// the thoughts since the last prompt.
 fn toggle_thoughts(state: &mut State) {
     let are_shown = !state.thoughts.are_shown;
     state.thoughts.are_shown = are_shown;
@@ -161,7 +161,7 @@ fn queue(state: &mut State) {
     }
 }
 
-/// The images of the text in the editor.
+/// The images that belong to the text in the editor.
 struct Images {
     attached: Vec<PathBuf>,
     /// Images that inserted text refers to. An extension must not choose which of the user's files
@@ -179,7 +179,7 @@ impl Images {
         Self { attached, left_out }
     }
 
-    /// Returns the images to attach, and says which one is not attached.
+    /// Returns the images to attach, and warns the user about an image that is left out.
     fn attached(self, state: &mut State) -> Vec<PathBuf> {
         let mut left_out = self.left_out.iter();
         if let Some(image) = left_out.find(|it| state.root.join(it).is_file()) {
@@ -216,11 +216,12 @@ fn refuses_to_run(state: &mut State) -> bool {
     false
 }
 
-/// Takes the text that the user has written in another editor. If that failed, keeps the draft.
+/// Replaces the draft with the text from the user's text editor. If that editor failed, keeps the
+/// draft.
 pub(super) fn draft_edited(state: &mut State, edited: Result<String, String>) {
     match edited {
         Ok(text) => {
-            // Most editors end the last line.
+            // Most editors end the last line with a line break.
             let text = text.strip_suffix('\n').unwrap_or(&text);
             if text != state.editor.text() {
                 state.editor.set(text);

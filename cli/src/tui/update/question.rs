@@ -62,7 +62,7 @@ pub(super) fn key(state: &mut State, key: KeyEvent, effects: &mut Vec<Effect>) {
         KeyCode::Char(_) if control => return,
         KeyCode::Char(char) => match question.answer_with(char) {
             Some(answer) => answer,
-            // The user is writing something else.
+            // The user is typing and has not read the question.
             None => return question.delay.restart(now),
         },
         _ => return,
@@ -104,7 +104,7 @@ pub(super) fn paste(state: &mut State) {
     }
 }
 
-/// Reports whether a key moves or scrolls, so that it is not part of what the user is writing.
+/// Reports whether a key only moves or scrolls, so that it does not count as typing.
 pub(super) fn is_navigation(key: KeyCode) -> bool {
     use KeyCode::{BackTab, Down, End, Home, Left, PageDown, PageUp, Right, Up};
     matches!(
@@ -129,7 +129,8 @@ mod tests {
         update::update,
     };
 
-    /// Questions about the model's commands, in this order.
+    /// Returns a state with questions about the model's commands, in this order, and the time at
+    /// which they were asked.
     fn asked(commands: &[&str]) -> (State, Instant) {
         let size = Size::new(80, 24);
         let mut state = State::new(size, Theme::plain(), ".".into(), Status::default());
@@ -190,7 +191,7 @@ mod tests {
         assert_eq!(press(&mut state, 'y', after(3_600)), []);
         update(&mut state, Message::Paste("text".to_owned()), after(4_200));
         assert_eq!(press(&mut state, 'y', after(4_800)), []);
-        // Moving the selection does not.
+        // Moving the selection does not count as typing.
         update(&mut state, Message::Key(KeyCode::Down.into()), after(5_000));
         assert_eq!(press(&mut state, 'y', after(5_600)), [(0, true)]);
     }

@@ -63,8 +63,8 @@ pub(super) fn requeue(state: &mut State, messages: impl IntoIterator<Item = Stee
     }
 }
 
-/// Returns the text of messages that did not reach the agent. The outputs that they contain wait for
-/// the next message again.
+/// Returns the text of messages that did not reach the agent. Keeps the outputs that they contain
+/// for the next message.
 pub(super) fn take_back(state: &mut State, messages: Vec<Steered>) -> Vec<String> {
     for message in messages.iter().rev() {
         state.outputs.restore(&message.sent, &message.text);

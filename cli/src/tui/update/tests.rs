@@ -1,4 +1,4 @@
-//! Messages in, effects and state out.
+//! Tests that pass messages to `update`, and check the effects and the state.
 
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use serde_json::json;
@@ -19,7 +19,7 @@ struct User {
 }
 
 impl User {
-    /// The agent has started, and is idle.
+    /// Creates a user whose agent has started and is idle.
     fn new() -> Self {
         let size = Size::new(80, 24);
         let mut state = State::new(size, Theme::plain(), "/nowhere".into(), Status::default());
@@ -55,7 +55,7 @@ impl User {
         self.press(KeyCode::Enter)
     }
 
-    /// An extension's command inserts text into the editor.
+    /// Inserts text into the editor, as an extension's command does.
     fn is_given(&mut self, text: &str) {
         let answer = json!({"id": "1", "action": "insert", "insert": text});
         self.message(Message::CommandResponse {
@@ -64,7 +64,7 @@ impl User {
         });
     }
 
-    /// The notices, oldest first.
+    /// Returns the notices, oldest first.
     fn notices(&self) -> Vec<&str> {
         let notices = self.state.output.iter().filter_map(|item| match item {
             Item::Notice { text, .. } => Some(text.as_str()),
@@ -116,7 +116,7 @@ fn steered_messages_end_in_the_order_in_which_they_were_sent() {
         shown.collect::<Vec<_>>(),
         ["begin", "same", "same", "changed"]
     );
-    // Nothing is left to send again.
+    // Every message was delivered or blocked, so none is sent again.
     assert!(user.message(Message::Ended).is_empty());
 }
 
@@ -153,11 +153,11 @@ fn cancelling_returns_messages_and_outputs() {
         labels,
         ["+ output of `ls` · 1 byte", "+ output of `pwd` · 2 bytes"]
     );
-    // Esc now cancels nothing else.
+    // The cancelled turn must end before esc can drop the outputs.
     assert!(!user.state.can_drop_outputs());
     user.message(Message::Ended);
     assert!(user.state.can_drop_outputs());
-    // Text that the user has only sent does not become theirs.
+    // Inserted text that the user has sent without editing it still counts as inserted.
     let mut user = User::new();
     user.sends("begin");
     user.is_given("look at @shot.png");
@@ -177,7 +177,7 @@ fn a_prompt_that_is_cancelled_before_it_is_accepted_returns() {
     user.message(Message::Ended);
     assert_eq!(user.state.editor.text(), "why a?\na draft");
     assert_eq!(user.state.outputs.labels().count(), 1);
-    // The agent has accepted this one.
+    // A prompt that the agent has accepted does not return.
     let mut user = User::new();
     user.sends("why a?");
     user.message(user_message("why a?"));
@@ -314,7 +314,7 @@ fn inserted_text_that_comes_back_is_still_inserted() {
         assert!(effects.is_empty(), "{effects:?}");
         assert!(user.state.is_inserted());
     }
-    // An entry of the history is the user's.
+    // A history entry counts as the user's own text.
     let mut user = User::new();
     user.sends("!an earlier entry");
     user.message(Message::ShellEnded(ToolOutcome::error(

@@ -17,8 +17,8 @@ use crate::{
     },
 };
 
-/// Minimum number of rows for the body, the rules and the blank line. With less, only some of the
-/// answers are shown.
+/// Minimum number of rows for the body, the two rules and the line below the body. With fewer, only
+/// some of the answers are shown.
 const MIN_REST: usize = 7;
 
 /// The part of the body that is visible.
@@ -39,7 +39,7 @@ impl Visible {
 
 /// Divides the rows of the dialog between the body and the answers.
 pub(crate) fn visible(question: &Question, width: u16, rows: usize, theme: &Theme) -> Visible {
-    // The last rows say where a rule is saved.
+    // Below the answers, there are a blank line and a line about where rules are saved.
     let count = question.answers.len() + 2;
     let answers = if rows >= count + MIN_REST {
         count
@@ -48,7 +48,7 @@ pub(crate) fn visible(question: &Question, width: u16, rows: usize, theme: &Them
     };
     Visible {
         body: question.body(width, || body(&question.call, width, theme)),
-        // The rest is two rules, and a line below the body.
+        // The other three rows are two rules and the line below the body.
         rows: rows.saturating_sub(answers + 3).max(1),
         answers,
     }
@@ -92,7 +92,7 @@ pub(crate) fn lines(
     lines
 }
 
-/// Draws the answers, and whether an answer's rule is also saved.
+/// Draws the answers, and the line about where rules are saved.
 fn choices(
     question: &Question,
     now: Instant,
@@ -123,7 +123,7 @@ fn subject(call: &AskedCall) -> Option<String> {
     Some(clean::visible(line).replace('\t', " "))
 }
 
-/// Says where the rules of the answers are saved, and which key changes it.
+/// Returns the line about where the rules of the answers are saved, with the key that changes this.
 fn saves(question: &Question) -> String {
     let rules = question.answers.iter();
     let rules = rules.filter(|(_, _, answer)| matches!(answer, Answer::Always(_)));
@@ -153,7 +153,7 @@ fn body(call: &AskedCall, width: u16, theme: &Theme) -> Vec<Line<'static>> {
         _ => None,
     };
     for (name, value) in &call.args {
-        // The diff shows these.
+        // The diff shows these arguments.
         if diff.is_some() && matches!(name.as_str(), "content" | "edits") {
             continue;
         }

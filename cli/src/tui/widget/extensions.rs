@@ -116,6 +116,7 @@ fn detail(view: Option<&ExtensionView>, width: u16, theme: &Theme) -> Vec<Line<'
     add("commands", commands.join(" "), theme.text);
     add("tools", info.tools.join(" "), theme.text);
     add("intercepts", info.intercepts.join(" "), theme.text);
+    add("audit", info.audited.join(" "), theme.strong);
     if let Some(median) = view.stats.median() {
         let text = format!(
             "median {} · worst {} · requests {} · blocked {} · rewritten {} · failed {}",

@@ -4,7 +4,10 @@ use ratatui::text::{Line, Span};
 use zot_host::approval::ConfirmMode;
 use zot_protocol::rpc::ExtensionState;
 
-use crate::tui::{state::State, text, theme::Theme};
+use crate::{
+    clean,
+    tui::{state::State, text, theme::Theme},
+};
 
 pub(crate) fn line(state: &State, width: u16) -> Line<'static> {
     let (theme, status) = (&state.theme, &state.status);
@@ -37,6 +40,11 @@ pub(crate) fn line(state: &State, width: u16) -> Line<'static> {
             theme.muted
         };
         parts.push((text, style));
+    }
+    let audited = state.extensions.iter().filter(|it| !it.audited.is_empty());
+    let audited: Vec<String> = audited.map(|it| clean::line(&it.name)).collect();
+    if !audited.is_empty() {
+        parts.push((format!("audit: {}", audited.join(", ")), theme.strong));
     }
     if status.jailed {
         parts.push(("jailed".to_owned(), theme.accent));

@@ -15,7 +15,7 @@ use crate::tui::{
 /// Number of rows to show of reasoning that is still arriving.
 const LIVE_ROWS: usize = 6;
 
-/// Draws the line that stands for the reasoning.
+/// Draws the reasoning, folded to one line.
 pub(crate) fn folded(thought: &Thought, width: u16, theme: &Theme) -> Line<'static> {
     let mut head = head(thought, None);
     if !thought.text.trim().is_empty() {

@@ -20,11 +20,11 @@ use crate::{
 const EDGE: &str = "  │ ";
 /// Maximum number of bytes of arguments in the summary line.
 const MAX_BYTES: usize = 1024;
-/// Maximum number of rows to show of the reason why a call was blocked.
+/// Maximum number of rows for the reason why a call was blocked.
 const MAX_REASON_ROWS: usize = 12;
-/// Maximum number of rows to show of the end of a failed command's output.
+/// Maximum number of rows for the end of a failed command's output.
 const MAX_TAIL_ROWS: usize = 10;
-/// Maximum number of lines of an unfolded result to show.
+/// Maximum number of lines of an unfolded result.
 const MAX_UNFOLDED_LINES: usize = 2_000;
 
 /// Draws a call without a result: the model is still writing it, or it is queued or running.
@@ -274,7 +274,7 @@ pub(crate) fn summary(name: &str, args: &Object) -> String {
     }
 }
 
-/// Summarises a search: what for, where, and in which files.
+/// Summarises a search: the pattern, the path, and the glob that limits the files.
 fn search(args: &Object) -> Option<String> {
     let text = |name: &str| args.get(name).and_then(Value::as_str);
     let mut search = clean::line(text("pattern")?);
@@ -308,7 +308,7 @@ mod tests {
 
     use super::*;
 
-    /// Ctrl+o unfolds exactly the calls that say so.
+    /// Ctrl+o must unfold exactly the calls that show the hint.
     #[test]
     fn a_call_is_folded_if_its_output_is_not_complete() {
         let words = "word ".repeat(12);
@@ -362,7 +362,7 @@ mod tests {
                 json!({"id": "bg-1", "action": "kill"}),
                 "bg-1",
             ),
-            // An extension's tool with the name of a built-in one.
+            // An extension's tool can have the name of a built-in one.
             ("grep", json!({"query": "x"}), r#"{"query":"x"}"#),
             ("weather", json!({"city": "Berlin"}), r#"{"city":"Berlin"}"#),
             ("weather", json!({}), ""),

@@ -88,7 +88,7 @@ fn an_audited_guard_blocks_nothing_and_every_decision_is_recorded() {
     assert!(text.contains("… 6 earlier; --last 10 shows all"), "{text}");
     assert_eq!(decisions(&world, &["--tool", "read"]), [Value::Null; 0]);
 
-    // Promoting it is one command.
+    // A single command enforces the guard.
     let enforce = world.zot(&["ext", "enforce", "guard"]);
     assert_eq!(enforce.code, Some(0), "{enforce:?}");
     let statuses = ten_calls(&world, &[], &dirs);
@@ -147,7 +147,7 @@ fn a_failing_guard_in_audit_mode_blocks_nothing() {
         .map(|link| &link["verdict"])
         .collect();
     assert_eq!(verdicts, ["fail_closed", "fail_closed"]);
-    // Without audit mode, they block.
+    // Without audit mode, both extensions block the call.
     let mut rpc = super::drive_unready(&world, &dirs, &[]);
     let (_, status) = result(&prompt(&mut rpc, &bash("echo ran")));
     assert_eq!(status, "blocked");
@@ -196,11 +196,11 @@ for frame in frames():
     for (order, flags, seen) in [
         // The redactor has the last word.
         (["guard", "redact"], vec![], Some("[redacted]")),
-        // It would have redacted, but was not asked.
+        // The redactor would have redacted the command, but was not asked.
         (["guard", "redact"], vec!["forbidden"], None),
-        // It was asked before the guard blocked.
+        // The redactor was asked before the guard blocked the call.
         (["redact", "guard"], vec!["forbidden"], Some("[redacted]")),
-        // It only audits.
+        // The redactor is in audit mode.
         (["guard", "redact"], vec!["--audit"], None),
     ] {
         let world = World::new();

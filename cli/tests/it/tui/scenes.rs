@@ -35,6 +35,7 @@ pub(super) fn scene(name: &str, world: &World, screen: &Screen) {
         (r"\b\d+s\b", "[time]"),
         (r"\d+(\.\d)? ms", "[ms]"),
         (r"scratch/\S+", "scratch/[file]"),
+        (r"\b\d\d:\d\d:\d\d\b", "[clock]"),
     ] {
         let pattern = regex::Regex::new(pattern).expect("invalid regex");
         text = pattern.replace_all(&text, instead).into_owned();

@@ -98,7 +98,8 @@ impl IndexState {
     }
 }
 
-/// Returns the path as text, or `None` if it is not UTF-8 or contains invisible characters.
+/// Returns the path as text, or `None` if it is not UTF-8 or contains characters that are unsafe in
+/// a terminal.
 fn shown(path: &Path, kind: EntryKind) -> Option<Box<str>> {
     let path = path.to_str()?;
     let is_fit = !path.contains(zot_protocol::is_unsafe_in_terminal);
