@@ -119,6 +119,11 @@ impl CallChain {
         self.0.caller.as_ref().map(|caller| &*caller.name)
     }
 
+    /// Reports whether both are the same call.
+    pub(crate) fn is(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+
     /// Waits for the caller's turn to ask interceptors. Calls by the model do not wait.
     pub(crate) async fn interceptor_turn(&self) -> Option<OwnedMutexGuard<()>> {
         match &self.0.caller {

@@ -1,6 +1,4 @@
-//! The running `call_tool` calls of one extension, by the ids that it chose.
-
-use std::collections::HashMap;
+//! The running `call_tool` calls of one extension.
 
 use parking_lot::Mutex;
 use zot_protocol::Id;
@@ -12,14 +10,24 @@ pub(crate) struct RunningCalls {
     /// The extension, as the caller in its call chains.
     pub(crate) caller: Caller,
     /// `None` once the extension is shutting down or gone; it can make no more calls.
-    open: Mutex<Option<HashMap<Id, CallChain>>>,
+    open: Mutex<Option<Vec<RunningCall>>>,
+}
+
+#[derive(Debug)]
+struct RunningCall {
+    /// The id that the extension chose.
+    id: Id,
+    chain: CallChain,
+    /// Whether the extension has cancelled it. It still counts until it has ended, but gets no
+    /// answer, and its id can be used again.
+    is_cancelled: bool,
 }
 
 impl RunningCalls {
     pub(crate) fn new(extension: &str) -> Self {
         Self {
             caller: Caller::new(extension),
-            open: Mutex::new(Some(HashMap::new())),
+            open: Mutex::new(Some(Vec::new())),
         }
     }
 
@@ -29,40 +37,77 @@ impl RunningCalls {
         let Some(calls) = open.as_mut() else {
             return false;
         };
-        calls.insert(id.clone(), chain.clone());
+        calls.push(RunningCall {
+            id: id.clone(),
+            chain: chain.clone(),
+            is_cancelled: false,
+        });
         true
     }
 
+    /// Reports whether a call with this id is running and has not been cancelled.
     pub(crate) fn is_running(&self, id: &Id) -> bool {
         let open = self.open.lock();
-        open.as_ref().is_some_and(|calls| calls.contains_key(id))
+        let mut calls = open.iter().flatten();
+        calls.any(|call| call.id == *id && !call.is_cancelled)
     }
 
-    /// Removes a finished call. Returns false if it has already been cancelled.
-    pub(crate) fn end(&self, id: &Id) -> bool {
-        self.remove(id).is_some()
+    /// Removes a call that has ended. Returns whether the extension waits for an answer.
+    pub(crate) fn end(&self, chain: &CallChain) -> bool {
+        let mut open = self.open.lock();
+        let Some(calls) = open.as_mut() else {
+            return false;
+        };
+        let at = calls.iter().position(|call| call.chain.is(chain));
+        at.is_some_and(|at| !calls.swap_remove(at).is_cancelled)
     }
 
     /// Cancels a call. Returns false if there is none with this id.
     pub(crate) fn cancel(&self, id: &Id) -> bool {
-        self.remove(id).inspect(CallChain::cancel).is_some()
+        let mut open = self.open.lock();
+        let mut calls = open.iter_mut().flatten();
+        let Some(call) = calls.find(|call| call.id == *id && !call.is_cancelled) else {
+            return false;
+        };
+        call.is_cancelled = true;
+        call.chain.cancel();
+        true
     }
 
     /// Cancels all calls and accepts no more.
     pub(crate) fn close(&self) {
         let calls = self.open.lock().take().unwrap_or_default();
-        calls.values().for_each(CallChain::cancel);
+        calls.iter().for_each(|call| call.chain.cancel());
     }
 
     pub(crate) fn is_closed(&self) -> bool {
         self.open.lock().is_none()
     }
 
+    /// The number of calls that have not ended, including cancelled ones.
     pub(crate) fn count(&self) -> usize {
-        self.open.lock().as_ref().map_or(0, HashMap::len)
+        self.open.lock().as_ref().map_or(0, Vec::len)
     }
+}
 
-    fn remove(&self, id: &Id) -> Option<CallChain> {
-        self.open.lock().as_mut()?.remove(id)
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cancelled_call_counts_until_it_ends_and_does_not_end_another_with_its_id() {
+        let calls = RunningCalls::new("weather");
+        let (first, second) = (CallChain::new("a"), CallChain::new("a"));
+        let id = Id::from("x");
+        assert!(calls.begin(&id, &first) && calls.is_running(&id));
+        assert!(calls.cancel(&id) && !calls.cancel(&id));
+        assert!(!calls.is_running(&id) && calls.begin(&id, &second));
+        assert_eq!(calls.count(), 2);
+        assert!(!calls.end(&first), "it gets no answer");
+        assert!(calls.is_running(&id) && !second.is_cancelled());
+        assert_eq!(calls.count(), 1);
+        calls.close();
+        assert!(second.is_cancelled() && !calls.end(&second));
+        assert!(!calls.begin(&id, &first) && calls.is_closed());
     }
 }

@@ -31,8 +31,8 @@ impl Host {
         }
         let caller = Arc::clone(caller);
         caller.runtime.clone().spawn(async move {
-            let outcome = self.run_nested(chain, args).await;
-            if caller.calls.end(&id) {
+            let outcome = self.run_nested(chain.clone(), args).await;
+            if caller.calls.end(&chain) {
                 self.answer(&caller, id, &name, outcome);
             }
         });
