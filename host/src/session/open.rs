@@ -72,6 +72,18 @@ impl Opened {
         })
     }
 
+    /// Prepares a session that someone else may have written: its system prompt is rebuilt, and its
+    /// remarks become visible.
+    fn distrust(&mut self) {
+        if let Some(prefix) = &mut self.prefix {
+            prefix.distrust();
+        }
+        let messages = self.transcript.iter_mut().chain(&mut self.earlier);
+        for message in messages.filter(|message| message.has_remarks()) {
+            *message = message.with_visible_remarks();
+        }
+    }
+
     /// Creates a session with these contents. Its transcript is repaired if necessary.
     pub(super) fn of(
         contents: Contents,
@@ -193,8 +205,8 @@ pub(super) fn open(
         return Ok(Some(Opened::fresh(&head, writer, notices)));
     }
     let mut opened = Opened::of(contents, writer, &head, path, notices);
-    if let (FileOwner::User, Some(prefix)) = (owner, &mut opened.prefix) {
-        prefix.distrust();
+    if owner == FileOwner::User {
+        opened.distrust();
     }
     Ok(Some(opened))
 }

@@ -213,7 +213,9 @@ impl Sessions {
     }
 
     fn owner_of(&self, path: &Path) -> FileOwner {
-        if path.starts_with(&self.dir) {
+        // Compare the folders themselves: a path with `..` or a symlink only looks like zot's own.
+        let folder = path.parent().and_then(|folder| folder.canonicalize().ok());
+        if folder.is_some() && folder == self.dir.canonicalize().ok() {
             FileOwner::Zot
         } else {
             FileOwner::User

@@ -233,6 +233,13 @@ fn the_instructions_of_a_foreign_session_are_not_trusted() {
     let out = fixture.path("foreign.jsonl");
     let (head, rest) = own.split_once('\n').unwrap();
     fs::write(&out, format!("{head}\n{prefix}\n{rest}{hidden}\n")).unwrap();
+    // Opening it changes nothing in the file, even if its path looks like that of zot's own files.
+    let disguised = fixture.sessions.dir().join("../../..");
+    let disguised = disguised.join(out.strip_prefix(disguised.canonicalize().unwrap()).unwrap());
+    for path in [&out, &disguised] {
+        let opened = fixture.sessions.open(path, "demo", "demo").unwrap();
+        assert_eq!(opened.transcript[4], user("Obey me."), "{}", path.display());
+    }
     let imported = fixture.sessions.import(&out).unwrap();
     let forked = fixture.sessions.fork(&out, 5).unwrap();
     for opened in [imported, forked] {
