@@ -13,7 +13,7 @@ use crate::{
     clock,
     extension::{
         chain::{ChainOutcome, InterceptRecord},
-        fold::Verdict,
+        fold::{Failure, Verdict},
     },
 };
 
@@ -174,19 +174,25 @@ impl Decision {
             time: clock::now(),
             event: subject.event,
             tool: tool.map(|tool| short(&tool)),
-            tool_id: tool_id.flatten(),
+            tool_id: tool_id.flatten().map(|id| ToolId::from(short(id.as_str()))),
             origin: subject.origin,
             outcome,
             by: chain.result.as_ref().err().map(|block| block.by.clone()),
-            links: chain.records.iter().map(Link::of).collect(),
+            links: chain.records.iter().map(|it| Link::of(it, chain)).collect(),
             value,
         }
     }
 }
 
 impl Link {
-    fn of(record: &InterceptRecord) -> Self {
-        let failure = |failure: &dyn std::fmt::Display| Some(short(&failure.to_string()));
+    fn of(record: &InterceptRecord, chain: &ChainOutcome) -> Self {
+        let failure = |failure: &Failure| {
+            Some(match failure {
+                // The reason quotes the answer, which may contain what another interceptor redacts.
+                Failure::Refused(_) => "invalid answer".to_owned(),
+                failure => short(&failure.to_string()),
+            })
+        };
         let (verdict, failure) = match &record.verdict {
             Verdict::Allowed => (LinkVerdict::Allow, None),
             Verdict::Rewritten => (LinkVerdict::Rewrite, None),
@@ -205,7 +211,7 @@ impl Link {
             // Microseconds are precise enough.
             ms: (record.latency.as_secs_f64() * 1e6).round() / 1e3,
             is_final: record.is_final,
-            changed: record.changed.clone(),
+            changed: known_places(&record.changed, chain),
             reason: (record.reason.as_deref())
                 .filter(|_| verdict == LinkVerdict::Block)
                 .map(short),
@@ -214,16 +220,43 @@ impl Link {
     }
 }
 
+/// Returns the pointers without names that are no longer in the event, because an interceptor may
+/// have redacted them.
+fn known_places(pointers: &[String], chain: &ChainOutcome) -> Vec<String> {
+    let left = (chain.result.as_ref().ok()).or(chain.blocked.as_ref());
+    let left = left.and_then(|event| serde_json::to_value(event).ok());
+    let known = |pointer: &String| {
+        let mut known = pointer.as_str();
+        let exists = |known: &str| {
+            left.as_ref()
+                .is_some_and(|left| left.pointer(known).is_some())
+        };
+        // The name of the event's field says nothing about its contents.
+        while known.rfind('/').is_some_and(|at| at > 0) && !exists(known) {
+            known = &known[..known.rfind('/').unwrap_or_default()];
+        }
+        known.to_owned()
+    };
+    let mut places: Vec<String> = pointers.iter().map(known).collect();
+    places.dedup();
+    places
+}
+
 /// Returns the event after the chain. Returns `None` if the event is too large or may contain what
-/// an interceptor would have redacted: it was blocked before every interceptor was asked, or an
-/// interceptor in audit mode did not allow it unchanged.
+/// an interceptor would have redacted: one was not asked, failed, or is in audit mode and did not
+/// allow the event unchanged.
 fn value_of(chain: &ChainOutcome) -> Option<Value> {
     let event = match &chain.result {
         Ok(event) => event,
-        Err(_) => chain.blocked.as_ref()?,
+        // A blocked message or result was blocked for what it contains.
+        Err(_) => (chain.blocked.as_ref()).filter(|it| matches!(it, Intercept::ToolCall(_)))?,
     };
-    let changes = |record: &InterceptRecord| record.is_audit && record.verdict != Verdict::Allowed;
-    if chain.records.iter().any(changes) {
+    let has_applied = |record: &InterceptRecord| match record.verdict {
+        Verdict::Allowed => true,
+        Verdict::Rewritten | Verdict::Blocked => !record.is_audit,
+        Verdict::FailedOpen(_) | Verdict::FailedClosed(_) => false,
+    };
+    if !chain.records.iter().all(has_applied) {
         return None;
     }
     let text = serde_json::to_string(event).ok()?;

@@ -34,8 +34,8 @@ pub struct DecisionLog {
 #[derive(Debug)]
 struct OpenSession {
     path: PathBuf,
-    /// The file and its size; `None` until the first decision.
-    file: Option<(File, u64)>,
+    /// Whether the folder exists and has room for this session.
+    is_prepared: bool,
     /// Whether the last write failed. Only the first of several failures in a row is reported.
     has_failed: bool,
 }
@@ -79,7 +79,7 @@ impl DecisionLog {
             detail,
             session: Mutex::new(OpenSession {
                 path,
-                file: None,
+                is_prepared: false,
                 has_failed: false,
             }),
         }
@@ -90,7 +90,7 @@ impl DecisionLog {
         let path = self.home.decisions_of(session);
         let mut open = self.session.lock();
         if open.path != path {
-            (open.path, open.file) = (path, None);
+            (open.path, open.is_prepared) = (path, false);
         }
     }
 
@@ -108,7 +108,7 @@ impl DecisionLog {
             open.has_failed = false;
             return Ok(());
         };
-        open.file = None;
+        open.is_prepared = false;
         if std::mem::replace(&mut open.has_failed, true) {
             return Ok(());
         }
@@ -119,29 +119,26 @@ impl DecisionLog {
 
 impl OpenSession {
     fn append(&mut self, decision: &Decision, folder: &Path) -> io::Result<()> {
-        let mut line = serde_json::to_vec(decision)?;
-        line.push(b'\n');
-        if let Some((_, size)) = &self.file
-            && size + line.len() as u64 > MAX_BYTES
-        {
-            fs::rename(&self.path, older(&self.path))?;
-            self.file = None;
-        }
-        let (file, size) = match &mut self.file {
-            Some(open) => open,
-            None => {
-                if !make_private(folder)? {
-                    return Err(io::ErrorKind::NotADirectory.into());
-                }
-                remove_oldest(folder);
-                let file = open(&self.path)?;
-                let size = file.metadata()?.len();
-                self.file.insert((file, size))
+        if !self.is_prepared {
+            if !make_private(folder)? {
+                return Err(io::ErrorKind::NotADirectory.into());
             }
-        };
-        file.write_all(&line)?;
-        *size += line.len() as u64;
-        Ok(())
+            remove_oldest(folder);
+            self.is_prepared = true;
+        }
+        let mut line = Vec::new();
+        if self.has_failed {
+            // The last line may be incomplete.
+            line.push(b'\n');
+        }
+        serde_json::to_writer(&mut line, decision)?;
+        line.push(b'\n');
+        let mut file = open(&self.path)?;
+        if file.metadata()?.len() + line.len() as u64 > MAX_BYTES {
+            fs::rename(&self.path, older(&self.path))?;
+            file = open(&self.path)?;
+        }
+        file.write_all(&line)
     }
 }
 
@@ -264,6 +261,13 @@ mod tests {
             .collect();
         assert_eq!(sizes.len(), 2);
         assert!(sizes.iter().all(|size| *size <= MAX_BYTES), "{sizes:?}");
+        // A process that only adds one decision also observes the limit.
+        for _ in 0..15 {
+            let another = DecisionLog::new(&home, "first", DecisionDetail::Summary);
+            another.add(&large).unwrap();
+        }
+        let path = home.decisions_of("first");
+        assert!(fs::metadata(path).unwrap().len() <= MAX_BYTES);
         log.add(&decision("last")).unwrap();
         fs::write(
             home.decisions().join("bad.jsonl"),

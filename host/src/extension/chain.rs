@@ -114,7 +114,7 @@ pub async fn run<A: Interceptor>(
     budget: Duration,
 ) -> ChainOutcome {
     let name = InterceptName::from(event.name());
-    let time = TimeLimit {
+    let mut time = TimeLimit {
         end: Instant::now() + budget,
         budget,
     };
@@ -132,6 +132,7 @@ pub async fn run<A: Interceptor>(
             on_failure: interceptor.on_failure(&name),
             rewrite: interceptor.may_rewrite(&name),
         };
+        time.forgive(&interceptor, &name, latency);
         let link = Link::new(&interceptor, &name, latency, &answer);
         records.push(link.apply(&mut fold, |fold, name| fold.answer(name, rights, answer)));
         if !fold.is_blocked() && interceptor.is_final(&name) {
@@ -149,6 +150,7 @@ pub async fn run<A: Interceptor>(
         let asked = |until| interceptor.ask(fold.event(), true, until);
         let (answer, latency) = time.spend(interceptor.deadline(), asked).await;
         let on_failure = interceptor.on_failure(&name);
+        time.forgive(&interceptor, &name, latency);
         let mut link = Link::new(&interceptor, &name, latency, &answer);
         link.is_final = true;
         records.push(link.apply(&mut fold, |fold, name| {
@@ -217,6 +219,19 @@ struct TimeLimit {
 }
 
 impl TimeLimit {
+    /// Extends the limit by the time that an interceptor in audit mode took: it must not cause the
+    /// ones after it to fail.
+    fn forgive(
+        &mut self,
+        interceptor: &impl Interceptor,
+        event: &InterceptName,
+        latency: Duration,
+    ) {
+        if interceptor.is_audited(event) {
+            self.end += latency;
+        }
+    }
+
     /// Asks an interceptor within its own deadline and the chain's remaining time. Returns its
     /// answer and the latency.
     async fn spend<A: Future<Output = InterceptAnswer>>(

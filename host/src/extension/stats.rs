@@ -31,6 +31,8 @@ impl Stats {
     /// Adds the record of one event.
     pub fn record(&mut self, record: &InterceptRecord) {
         match &record.verdict {
+            // In audit mode, nothing is blocked or rewritten.
+            Verdict::Blocked | Verdict::Rewritten if record.is_audit => {}
             Verdict::Blocked => self.blocked += 1,
             Verdict::Rewritten => self.rewritten += 1,
             Verdict::FailedOpen(failure) | Verdict::FailedClosed(failure) => {

@@ -150,7 +150,7 @@ impl Server {
         let about =
             |name: &str| rejected.param.as_deref() == Some(name) || rejected.message.contains(name);
         let mut accepted = self.accepted.lock();
-        if can_omit_reasoning(request) && about("reasoning") {
+        if can_omit_reasoning(request) && about("reasoning_effort") {
             let by_model = accepted.by_model(&request.model);
             return !std::mem::replace(&mut by_model.no_reasoning, true);
         }

@@ -467,3 +467,57 @@ proptest! {
         }
     }
 }
+
+/// An interceptor in audit mode that blocks after a delay.
+struct Audited(Duration);
+
+impl Interceptor for &Audited {
+    fn name(&self) -> &'static str {
+        "audited"
+    }
+
+    fn on_failure(&self, _: &InterceptName) -> OnFailure {
+        OnFailure::Block
+    }
+
+    fn is_audited(&self, _: &InterceptName) -> bool {
+        !self.0.is_zero()
+    }
+
+    fn deadline(&self) -> Duration {
+        Duration::from_secs(15)
+    }
+
+    async fn ask(&self, _: &Intercept, _: bool, until: Instant) -> InterceptAnswer {
+        let start = Instant::now();
+        let answered = timeout_at(until, tokio::time::sleep(self.0)).await;
+        answered.map_err(|_| Failure::Timeout(until - start))?;
+        let mut answer = EventInterceptResponse::new("1");
+        answer.block = !self.0.is_zero();
+        Ok(answer)
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_interceptor_in_audit_mode_neither_blocks_nor_uses_up_the_chains_time() {
+    let hanging = [14, 30, 40, 0].map(|seconds| Audited(Duration::from_secs(seconds)));
+    let outcome = run(&hanging, bash("ls"), limits::CHAIN).await;
+    assert_eq!(outcome.result, Ok(bash("ls")));
+    let verdicts: Vec<_> = outcome
+        .records
+        .iter()
+        .map(|it| (&it.verdict, it.is_audit))
+        .collect();
+    assert!(
+        matches!(
+            verdicts[..],
+            [
+                (Verdict::Blocked, true),
+                (Verdict::FailedClosed(_), true),
+                (Verdict::FailedClosed(_), true),
+                (Verdict::Allowed, false),
+            ]
+        ),
+        "{verdicts:?}"
+    );
+}

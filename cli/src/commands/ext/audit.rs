@@ -8,6 +8,10 @@ use crate::{args::Audit, exit::Usage, output, package::installed};
 
 pub(super) fn run(context: &Context, args: &Audit, mode: InterceptMode) -> anyhow::Result<()> {
     let events = events(&args.event)?;
+    let own = settings::Settings::load_quietly(&context.home)
+        .extensions
+        .remove(&args.name);
+    let was_audited = own.is_some_and(|own| own.audited().any(|it| events.contains(it)));
     settings::set_intercept_mode(&context.home, &args.name, &events, mode)?;
     let name = &args.name;
     let of = if args.event.is_empty() {
@@ -20,7 +24,8 @@ pub(super) fn run(context: &Context, args: &Audit, mode: InterceptMode) -> anyho
             "✓ {name} is in audit mode{of}: its answers are recorded, but not applied\n\
              hint: `zot ext why` shows them; `zot ext enforce {name}` applies them again"
         ),
-        _ => format!("✓ the answers of {name} are applied{of}"),
+        _ if was_audited => format!("✓ the answers of {name} are applied again{of}"),
+        _ => format!("– {name} was not in audit mode{of}; nothing was changed"),
     };
     let all = installed::all_lenient(&context.cwd, &context.home)?;
     if !all.iter().any(|it| it.name() == name) {

@@ -14,7 +14,8 @@ pub(super) fn run(context: &Context, args: &Why) -> anyhow::Result<()> {
         Ok(recorded) => recorded,
         Err(error @ DecisionsError::None) => {
             let hint = "zot records what extensions do with the events that they intercept";
-            return output::line(format_args!("{error}\nhint: {hint}"));
+            output::note(format_args!("{error}\nhint: {hint}"));
+            return Ok(());
         }
         Err(error) => return Err(error.into()),
     };

@@ -338,7 +338,10 @@ async fn decisions(runtime: Runtime) -> Result<EffectResult, String> {
         rows.extend(decision.links.iter().map(|link| {
             let (sign, name) = (decision_text::sign(link), clean::line(&link.extension));
             let effect = decision_text::effect(link);
-            (format!("  {sign} {name}"), format!("{effect}, {:.1} ms", link.ms))
+            (
+                format!("  {sign} {name}"),
+                format!("{effect}, {:.1} ms", link.ms),
+            )
         }));
     }
     Ok(EffectResult::Print(Item::Listing {

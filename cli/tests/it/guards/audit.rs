@@ -91,6 +91,17 @@ fn an_audited_guard_blocks_nothing_and_every_decision_is_recorded() {
     // A single command enforces the guard.
     let enforce = world.zot(&["ext", "enforce", "guard"]);
     assert_eq!(enforce.code, Some(0), "{enforce:?}");
+    assert!(
+        enforce
+            .out
+            .contains("✓ the answers of guard are applied again"),
+        "{enforce:?}"
+    );
+    let again = world.zot(&["ext", "enforce", "gaurd"]);
+    assert!(
+        again.out.contains("– gaurd was not in audit mode"),
+        "{again:?}"
+    );
     let statuses = ten_calls(&world, &[], &dirs);
     assert_eq!(
         statuses.iter().filter(|it| *it == "blocked").count(),
@@ -120,15 +131,14 @@ fn an_audited_guard_blocks_nothing_and_every_decision_is_recorded() {
 fn a_failing_guard_in_audit_mode_blocks_nothing() {
     let world = World::new();
     let guard = json!({"intercept": {"tool_call": {"on_failure": "block"}}});
-    let crashing = "begin(intercept=[\"tool_call\"])\nfor frame in frames():\n    if frame[\"type\"] == \"event_intercept\":\n        sys.exit(3)\n";
     let missing = json!({"exec": "./none", "intercept": {"tool_call": {"on_failure": "block"}}});
     let dirs = [
-        extension(&world, "dies", &guard, crashing),
+        extension(&world, "dies", &guard, REDACTOR),
         extension(&world, "missing", &missing, ""),
     ];
     let flags = ["--audit", "dies", "--audit", "missing"];
     let mut rpc = super::drive_unready(&world, &dirs, &flags);
-    let (said, status) = result(&prompt(&mut rpc, &bash("echo ran")));
+    let (said, status) = result(&prompt(&mut rpc, &bash("echo crash")));
     assert_eq!(status, "completed", "{said}");
     let listed = rpc.data(&json!({"id": "e", "type": "get_extensions"}));
     let audited: Vec<&Value> = listed["extensions"]
@@ -149,7 +159,7 @@ fn a_failing_guard_in_audit_mode_blocks_nothing() {
     assert_eq!(verdicts, ["fail_closed", "fail_closed"]);
     // Without audit mode, both extensions block the call.
     let mut rpc = super::drive_unready(&world, &dirs, &[]);
-    let (_, status) = result(&prompt(&mut rpc, &bash("echo ran")));
+    let (_, status) = result(&prompt(&mut rpc, &bash("echo crash")));
     assert_eq!(status, "blocked");
     rpc.end();
 }
@@ -181,61 +191,59 @@ fn an_audited_rewrite_is_recorded_and_not_applied() {
     );
 }
 
+/// Redacts `canary`, in texts and in the names of arguments. Exits instead if the command contains
+/// `crash`.
+const REDACTOR: &str = r#"
+begin(intercept=["tool_call"])
+for frame in frames():
+    if frame["type"] == "event_intercept":
+        if "crash" in command_of(frame):
+            sys.exit(3)
+        decide(frame, modified_args=json.loads(json.dumps(frame["tool_args"]).replace("canary", "[redacted]")))
+    elif frame["type"] == "shutdown":
+        break
+"#;
+
 /// With `"decisions": "full"`, the record has what the event contained, but nothing that an
 /// interceptor redacted or could have redacted.
 #[test]
 fn a_full_record_contains_nothing_that_was_or_could_have_been_redacted() {
-    let redact = r#"
-begin(intercept=["tool_call"])
-for frame in frames():
-    if frame["type"] == "event_intercept":
-        decide(frame, modified_args={"command": command_of(frame).replace("canary", "[redacted]")})
-    elif frame["type"] == "shutdown":
-        break
-"#;
-    for (order, flags, seen) in [
+    for (order, words, flags, is_complete) in [
         // The redactor has the last word.
-        (["guard", "redact"], vec![], Some("[redacted]")),
-        // The redactor would have redacted the command, but was not asked.
-        (["guard", "redact"], vec!["forbidden"], None),
-        // The redactor was asked before the guard blocked the call.
-        (["redact", "guard"], vec!["forbidden"], Some("[redacted]")),
-        // The redactor is in audit mode.
-        (["guard", "redact"], vec!["--audit"], None),
+        (["guard", "redact"], "", &[][..], true),
+        // It would have redacted, but was not asked.
+        (["guard", "redact"], "forbidden", &[], false),
+        // It was asked before the guard blocked.
+        (["redact", "guard"], "forbidden", &[], true),
+        // It only audits.
+        (["guard", "redact"], "", &["--audit", "redact"], false),
+        // It fails, and the call is allowed.
+        (["guard", "redact"], "crash", &[], false),
+        // It fails, and another one blocks.
+        (["redact", "guard"], "crash forbidden", &[], false),
     ] {
         let world = World::new();
         world.configure(&json!({"decisions": "full"}));
         let dirs = order.map(|name| {
-            let script = if name == "guard" { GUARD } else { redact };
+            let script = if name == "guard" { GUARD } else { REDACTOR };
             extension(&world, name, &json!({}), script)
         });
-        let is_audit = flags.contains(&"--audit");
-        let comment = if flags.contains(&"forbidden") {
-            "forbidden"
-        } else {
-            ""
-        };
-        let audit: &[&str] = if is_audit {
-            &["--audit", "redact"]
-        } else {
-            &[]
-        };
-        let mut rpc = drive(&world, &dirs, audit);
-        prompt(&mut rpc, &bash(&format!("echo canary {comment}")));
+        let mut rpc = drive(&world, &dirs, flags);
+        let args = json!({"command": format!("echo canary {words}"), "env": {"canary": 1}});
+        prompt(&mut rpc, &format!("/call bash {args}"));
         rpc.end();
         let [decision] = &decisions(&world, &[])[..] else {
             panic!("one decision");
         };
+        let case = format!("{order:?} {words} {flags:?}: {decision}");
         let command = decision["value"]["tool_args"]["command"].as_str();
-        assert_eq!(
-            command.map(|it| it.contains("[redacted]")),
-            seen.map(|_| true),
-            "{decision}"
-        );
-        let files = fs::read_dir(world.path("zot").join("decisions")).expect("a folder");
+        let is_redacted = command.is_some_and(|it| it.contains("[redacted]"));
+        assert_eq!(is_redacted, is_complete, "{case}");
+        assert_eq!(decision.get("value").is_some(), is_complete, "{case}");
+        let files = fs::read_dir(world.path("zot/decisions")).expect("a folder");
         for file in files {
             let text = fs::read_to_string(file.expect("a file").path()).expect("text");
-            assert!(!text.contains("canary"), "{order:?} {flags:?}: {text}");
+            assert!(!text.contains("canary"), "{case}");
         }
     }
 }
@@ -246,7 +254,7 @@ fn why_shows_untrusted_text_safely_and_explains_an_empty_record() {
     let why = world.zot(&["ext", "why"]);
     assert_eq!(why.code, Some(0), "{why:?}");
     assert!(
-        why.out.starts_with("no decisions are recorded yet\nhint: "),
+        why.err.starts_with("no decisions are recorded yet\nhint: "),
         "{why:?}"
     );
     let evil = GUARD.replace("the guard forbids it", "no\\x1b]0;title\\x07\\u202e");
