@@ -272,9 +272,9 @@ fn does_not_validate(received: &ReceivedLine, refusal: &Refusal) -> Finding {
 
 /// The first example in the published schema of a frame.
 fn example_of(kind: &str) -> Option<String> {
-    let document =
-        schema::of_frame::<FromExtension>(kind).or_else(|| schema::of_frame::<FromHost>(kind))?;
-    Some(document.schema.get("examples")?.get(0)?.to_string())
+    let from_extension = schema::published_frame::<FromExtension>(kind);
+    let schema = from_extension.or_else(|| schema::published_frame::<FromHost>(kind))?;
+    Some(schema.get("examples")?.get(0)?.to_string())
 }
 
 /// A check that passes with nothing to record.

@@ -1,4 +1,4 @@
-//! Regenerates `schema/v1/` and the validator's tables from the types: `cargo run -p zot-protocol
+//! Regenerates `schema/v1/`, the list of its files and the validator's tables from the types: `cargo run -p zot-protocol
 //! --example write-schemas`.
 
 use std::{fs, io, path::Path};
@@ -15,6 +15,8 @@ fn main() -> io::Result<()> {
         fs::create_dir_all(path.parent().expect("the path has a parent"))?;
         fs::write(path, document.to_text())?;
     }
+    let published = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/schema/published.rs");
+    fs::write(published, zot_protocol::schema::published_source())?;
     let rules = Path::new(env!("CARGO_MANIFEST_DIR")).join("src/validate/rules/generated.rs");
     fs::write(rules, zot_protocol::schema::rules::source())?;
     println!(

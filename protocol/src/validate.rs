@@ -186,9 +186,8 @@ fn check<F: Validated>(index: usize, frame: &Value) -> Result<(), Refusal> {
         return Ok(());
     }
     let validator = F::compiled()[index].get_or_init(|| {
-        let document =
-            schema::of_frame::<F>(F::NAMES[index]).expect("every name in the list has a schema");
-        compile(&document.schema)
+        let schema = schema::published_frame::<F>(F::NAMES[index]);
+        compile(&schema.expect("every frame has a schema"))
     });
     check_with(validator, frame)
 }
@@ -219,8 +218,8 @@ pub fn manifest(bytes: &[u8]) -> Result<(Manifest, Vec<String>), Refusal> {
     static COMPILED: OnceLock<Validator> = OnceLock::new();
     let value = json::parse_file(bytes)?;
     if !rules::MANIFEST.accepts(&value) {
-        let compiled =
-            COMPILED.get_or_init(|| compile(&schema::of_type::<Manifest>("manifest").schema));
+        let compiled = COMPILED
+            .get_or_init(|| compile(&schema::published_as("manifest").expect("it is published")));
         if !compiled.is_valid(&value) {
             let (pointer, reason) = explain::first(compiled, &value);
             return Err(Refusal::invalid(pointer, reason));
@@ -251,8 +250,8 @@ pub fn config(bytes: &[u8]) -> (Config, Vec<Refusal>) {
         if rules::CONFIG.accepts(&value) {
             break;
         }
-        let validator =
-            COMPILED.get_or_init(|| compile(&schema::of_type::<Config>("config").schema));
+        let validator = COMPILED
+            .get_or_init(|| compile(&schema::published_as("config").expect("it is published")));
         let wrong = explain::all(validator, &value);
         if wrong.is_empty() {
             break;

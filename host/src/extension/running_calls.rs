@@ -77,7 +77,9 @@ impl RunningCalls {
     /// Cancels all calls and accepts no more.
     pub(crate) fn close(&self) {
         let calls = self.open.lock().take().unwrap_or_default();
-        calls.iter().for_each(|call| call.chain.cancel());
+        for call in calls {
+            call.chain.cancel();
+        }
     }
 
     pub(crate) fn is_closed(&self) -> bool {

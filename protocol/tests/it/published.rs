@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, fs, path::Path};
 
 use serde_json::Value;
-use zot_protocol::schema::{Document, documents};
+use zot_protocol::schema::{self, Document, documents};
 use zot_test_support::root;
 
 const FIX: &str = "cargo run -p zot-protocol --example write-schemas";
@@ -62,6 +62,19 @@ fn the_schema_folder_is_up_to_date() {
         differences.is_empty(),
         "protocol/schema/v1 is stale:\n{differences}to regenerate it: {FIX}"
     );
+}
+
+/// The programs contain the files, not the generator.
+#[test]
+fn programs_contain_all_published_schemas() {
+    let contained: Vec<_> = schema::published().collect();
+    let generated = documents();
+    assert_eq!(contained.len(), generated.len(), "to fix this: {FIX}");
+    for ((name, text), document) in contained.into_iter().zip(&generated) {
+        assert_eq!(name, document.name, "to fix this: {FIX}");
+        assert_eq!(text, document.to_text(), "{name}");
+        assert_eq!(schema::published_as(name).as_ref(), Some(&document.schema));
+    }
 }
 
 #[test]
