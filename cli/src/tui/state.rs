@@ -54,7 +54,8 @@ const MAX_FOLDED: usize = 20;
 
 /// The state that the screen is drawn from.
 pub(crate) struct State {
-    /// The time of the last message.
+    /// The current time, set before an event is handled or a frame is drawn, so that the rest of the
+    /// code does not read the clock.
     pub(crate) now: Instant,
     pub(crate) size: Size,
     pub(crate) theme: Theme,

@@ -82,7 +82,7 @@ fn wrong_type(position: &Position<'_>) -> Kind {
         Value::Bool(_) => Some((Value::from("true"), "a boolean as a string")),
         Value::Array(list) => list
             .first()
-            .map(|first| (first.clone(), "an item without its array")),
+            .map(|first| (first.clone(), "a single item instead of an array")),
         Value::String(text) => Some((json!([text]), "a string in an array")),
         _ => None,
     };
@@ -104,7 +104,10 @@ fn unusual_strings(position: &Position<'_>) -> Kind {
     }
     let strings = [
         ("a very long string", "a".repeat(LONG_CHARS)),
-        ("emoji of several code points each", "👩‍👩‍👧‍👦🏳️‍🌈🦀".to_owned()),
+        (
+            "emoji, some made of several code points",
+            "👩‍👩‍👧‍👦🏳️‍🌈🦀".to_owned(),
+        ),
         (
             "Unicode line separators",
             "a\u{2028}b\u{2029}c\u{85}".to_owned(),

@@ -22,7 +22,7 @@ pub(super) const CHECKS: &[Check] = &[
         level: Level::Must,
         profile: Profile::Quick,
         title: "all frames up to `ready` are valid",
-        does: "Validates every registration against its schema, in every process.",
+        does: "Validates every registration against its schema, each time the extension is started.",
         why: "A host drops an invalid registration, so the command or tool is missing.",
         fix: "Fix the reported field. `zot schema from-extension/register_tool` prints the schema.",
         needs: &[],

@@ -1,6 +1,6 @@
 //! Rules for commands that cannot be undone.
 //!
-//! A word list prevents accidents. It does not stop an attacker: use `permissions` for that.
+//! A word list prevents accidents. It does not stop an attacker: to confine commands, use `--jail`.
 
 /// Returns why a command is dangerous, or `None` if no rule matches.
 pub(crate) fn danger(command: &str) -> Option<&'static str> {

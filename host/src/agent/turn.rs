@@ -180,7 +180,8 @@ impl Agent {
     async fn steps(&self, events: &Events, cancel: &CancellationToken) {
         for step in 1.. {
             if self.config.max_steps.is_some_and(|most| step > most) {
-                let message = format!("reached the limit of {} model calls", step - 1);
+                let s = if step == 2 { "" } else { "s" };
+                let message = format!("reached the limit of {} model call{s}", step - 1);
                 return events.send(rpc::Error::new(message)).await;
             }
             match self.step(step, events, cancel).await {

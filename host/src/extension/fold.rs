@@ -247,8 +247,9 @@ impl Fold {
     }
 }
 
-/// Replaces `place` if `rewrite` differs from it and is `granted`. Returns `None` if it does not
-/// differ, otherwise what `compare` says about the difference.
+/// Replaces `place` with `rewrite` if they differ and the rewrite is `granted`. Returns `None` if
+/// nothing would change, otherwise the changed locations from `compare` (an empty list if the rewrite
+/// is not granted).
 fn replace<T: PartialEq>(
     place: &mut T,
     rewrite: Option<T>,

@@ -99,9 +99,10 @@ impl Launch {
                 Scope::Global => format!("{} --global", self.name()),
             };
             format!(
-                "stores its data in `{}`, because the data directory of that name belongs to {owner}; \
-                 run `zot ext adopt {which}` to give it that directory instead",
-                escape::path(&path)
+                "stores its data in `{}`, because `{}` belongs to {owner}; \
+                 run `zot ext adopt {which}` to use that directory instead",
+                escape::path(&path),
+                escape::path(&self.home.data_dir(self.name()))
             )
         }))
     }

@@ -58,8 +58,8 @@ fn is_image(path: &Path) -> bool {
     })
 }
 
-/// Returns the paths of the images that a text refers to with `@`. Text in chips is not searched,
-/// because the user does not see it.
+/// Returns the paths of the images mentioned with `@` in the prompt. Chips are skipped, because their
+/// contents are not visible.
 pub(super) fn mentioned(text: &str) -> Vec<PathBuf> {
     let mut paths = Vec::new();
     for (at, _) in text.match_indices('@') {

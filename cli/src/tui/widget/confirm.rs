@@ -129,11 +129,11 @@ fn saves(question: &Question) -> String {
     let rules = rules.filter(|(_, _, answer)| matches!(answer, Answer::Always(_)));
     let keys: Vec<String> = rules.map(|(key, ..)| key.to_string()).collect();
     let place = if question.saves {
-        "all sessions (config.json)"
+        "all sessions (saved in config.json)"
     } else {
         "this session"
     };
-    format!("  s  save {}: for {place}", keys.join(", "))
+    format!("  s  {} apply to: {place}", keys.join(", "))
 }
 
 /// Returns the complete description of a call.

@@ -82,7 +82,8 @@ pub(crate) fn is_folded(call: &FinishedCall, width: u16, theme: &Theme) -> bool 
 /// The part of an output that is shown.
 struct Folded {
     rows: Vec<Line<'static>>,
-    /// The number of lines or rows that are not shown in full.
+    /// The number of lines left out, or of wrapped rows in a diff or a reason. A line that is
+    /// truncated at the edge is not counted; see `is_cut`.
     hidden: usize,
     /// Whether a row is truncated at the edge of the screen.
     is_cut: bool,

@@ -132,7 +132,7 @@ fn reaching_max_steps_is_a_failure() {
         ],
     );
     assert_eq!((ran.code, &*ran.out), (Some(1), ""));
-    assert_eq!(ran.err, "error: reached the limit of 1 model calls\n");
+    assert_eq!(ran.err, "error: reached the limit of 1 model call\n");
 }
 
 #[test]

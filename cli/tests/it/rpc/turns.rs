@@ -267,7 +267,7 @@ fn reaching_max_steps_is_an_error_followed_by_done() {
     assert_eq!(types(&lines)[lines.len() - 2..], ["error", "done"]);
     assert_eq!(
         of(&lines, "error")["message"],
-        "reached the limit of 1 model calls"
+        "reached the limit of 1 model call"
     );
 }
 

@@ -136,9 +136,9 @@ fn a_rule_that_is_saved_applies_to_later_sessions() {
     let mut screen = Screen::start(&world, (140, 40), &["--provider", "demo"]);
     screen.wait_for(" · confirm");
     screen.send(&bash("echo one"));
-    screen.wait_for(": for this session");
+    screen.wait_for(" apply to: this session");
     screen.keys("s");
-    screen.wait_for(": for all sessions (config.json)");
+    screen.wait_for(" apply to: all sessions (saved in config.json)");
     answer(&mut screen, "p");
     let rule = r#"{"tool":"bash","command":"echo one *","caller":"model","do":"allow"}"#;
     screen.wait_for("✓ added to ");
