@@ -215,6 +215,10 @@ fn inline_response(command: Option<&str>) -> Document {
         ),
     };
     schema.insert("description".into(), about.into());
+    let command = command.and_then(|name| rpc::Command::schema_of(name, &mut self::generator()));
+    if let Some(comment) = command.as_ref().and_then(|it| it.get("$comment")) {
+        schema.insert("$comment".into(), comment.clone());
+    }
     document(format!("{RESPONSES}/{name}"), schema, &mut generator)
 }
 

@@ -118,8 +118,9 @@ command! {
 command! {
     /// Sends a message to the running prompt. It is delivered before the next model call. If no
     /// further call is due, the prompt continues with this message. `user_message` reports the
-    /// delivery. If the prompt fails or is aborted before that, the message is dropped. Fails if no
-    /// prompt is running.
+    /// delivery, `steer_blocked` that an extension blocked it. If the prompt fails or is aborted
+    /// before the delivery, the message is dropped. Fails if no prompt is running.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     Steer {
         /// The user's message.
         #[new(into)]

@@ -47,10 +47,11 @@ tagged! {
 /// The session that the run is stored in. The first event of `zot --json`; `zot rpc` does not send
 /// it, because `get_state` returns the id.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
+#[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "session", "session_id": "019a9a3c-5e5f-7c44-a1b2-0d6f9e3c8b71"}]))]
 #[non_exhaustive]
 pub struct Session {
-    /// The session's id, for `--resume`.
+    /// The ID of the session, for `--resume`.
     #[new(into)]
     pub session_id: String,
 }
@@ -70,10 +71,9 @@ pub struct UserMessage {
     pub time: String,
 }
 
-/// An extension blocked the oldest message that `steer` has accepted and that has not been
-/// delivered. The prompt continues without it. Each accepted message ends in one `user_message` or
-/// `steer_blocked`, in the order of the `steer` commands, or is dropped if the prompt is aborted or
-/// fails.
+/// An extension blocked a message of `steer`: the oldest one that has not been delivered. The prompt
+/// continues without it. Each message that `steer` has accepted ends in one `user_message` or
+/// `steer_blocked`, in the order of the commands, or is dropped if the prompt is aborted or fails.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema, new)]
 #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
 #[schemars(extend("examples" = [{"type": "steer_blocked", "reason": "the message contains a password"}]))]
@@ -318,6 +318,7 @@ pub struct TurnEnd {
 pub struct Done {
     /// The answer as JSON, if `zot --json` was started with `--output-schema` and the answer matches
     /// the schema. Absent: there is none.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[serde(default, deserialize_with = "present")]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub output: Option<Value>,

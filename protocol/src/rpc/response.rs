@@ -319,7 +319,8 @@ pub struct State {
     pub busy: bool,
     /// Token counts and cost since the agent started.
     pub usage: Usage,
-    /// The id of the session that the conversation is stored in. Absent: it is not stored.
+    /// The ID of the session that stores the conversation. Absent: it is not stored.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub session_id: Option<String>,
@@ -502,6 +503,7 @@ pub struct ExtensionInfo {
     pub intercepts: Vec<String>,
     /// The names of the events that it intercepts in audit mode: its answers are recorded, but not
     /// applied. Absent: none.
+    #[schemars(extend("$comment" = crate::schema::NOT_IN_GO))]
     #[new(default)]
     #[serde(default, deserialize_with = "or_default")]
     #[serde(skip_serializing_if = "Vec::is_empty")]

@@ -83,10 +83,11 @@ fn explain(error: &ValidationError<'_>) -> (String, String) {
                 plain(pattern, SHOWN_CHARS)
             ),
         },
-        ErrorKind::MinLength { limit: 1 } => "is empty".to_owned(),
+        ErrorKind::MinLength { limit: 1 } | ErrorKind::MinItems { limit: 1 } => {
+            "is empty".to_owned()
+        }
         ErrorKind::MinLength { limit } => format!("{} has fewer than {limit} characters", shown()),
         ErrorKind::MaxLength { limit } => format!("{} has more than {limit} characters", shown()),
-        ErrorKind::MinItems { limit: 1 } => "is empty".to_owned(),
         ErrorKind::MinItems { limit } => format!("has fewer than {limit} items"),
         ErrorKind::MaxItems { limit: 1 } => "has more than 1 item".to_owned(),
         ErrorKind::MaxItems { limit } => format!("has more than {limit} items"),
