@@ -57,8 +57,10 @@ impl Agent {
     /// Compacts the transcript if the context window is nearly full. If that fails, the transcript
     /// is unchanged, and the provider may reject the next request.
     pub(super) async fn make_room(&self, events: &Events, cancel: &CancellationToken) {
-        if self.state.lock().await.is_full() {
-            self.make_room_for(Extent::Whole, events, cancel).await;
+        if self.state.lock().await.is_full()
+            && !self.make_room_for(Extent::Whole, events, cancel).await
+        {
+            self.state.lock().await.postpone_compaction();
         }
     }
 

@@ -81,7 +81,7 @@ pub(super) async fn fit_result(
         let fitting = async {
             if count > MAX_IMAGES {
                 return Err(format!(
-                    "(an image was left out: there are more than {MAX_IMAGES})"
+                    "(an image was left out: there are more than {MAX_IMAGES} images)"
                 ));
             }
             fit(image, max_pixels).await
@@ -120,7 +120,7 @@ fn shrink(data: &str, max_pixels: u64) -> Result<Option<Image>, String> {
     if width.max(height) <= MAX_SIDE && data.len() <= MAX_BASE64 {
         return Ok(None);
     }
-    let too_large = || format!("{width}×{height} pixels, which cannot be shrunk");
+    let too_large = || format!("it is {width}×{height} pixels and could not be shrunk");
     if u64::from(width) * u64::from(height) > max_pixels {
         return Err(too_large());
     }
@@ -211,7 +211,7 @@ mod tests {
         let text = fit(bomb, MAX_PIXELS).await.expect_err("left out");
         assert_eq!(
             text,
-            "(an image was left out: 983040×983040 pixels, which cannot be shrunk)"
+            "(an image was left out: it is 983040×983040 pixels and could not be shrunk)"
         );
     }
 

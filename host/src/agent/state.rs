@@ -14,6 +14,9 @@ use crate::{
 /// Percentage of the context window at which the transcript is compacted automatically. The rest is
 /// reserved for an answer and tool output.
 const FULL_PERCENT: u64 = 85;
+/// How much the transcript must grow, in percent of the context window, before zot tries again to
+/// compact it after a failure.
+const POSTPONED_PERCENT: u64 = 3;
 
 /// The mutable state of an agent.
 pub(crate) struct State {
@@ -31,6 +34,9 @@ pub(crate) struct State {
     /// with the number of messages before it.
     pub(crate) marks: Vec<(usize, Mark)>,
     pub(crate) usage: rpc::Usage,
+    /// The number of tokens from which to compact the transcript again after that failed, so that
+    /// not every step asks for a summary.
+    pub(crate) compact_again_at: u64,
     /// What to tell the model with the user's next message.
     pub(crate) remarks: Vec<String>,
     /// Changes to report with the same message, and what the model has been told after it.
@@ -60,6 +66,7 @@ impl State {
             model,
             reasoning,
             usage: rpc::Usage::default(),
+            compact_again_at: 0,
             remarks: Vec::new(),
             changes: None,
             output_schema: None,
@@ -69,6 +76,7 @@ impl State {
     /// Switches to another session.
     pub(crate) fn take_over(&mut self, opened: Opened) -> Result<Written, SessionError> {
         self.used = estimate(&opened.transcript);
+        self.compact_again_at = 0;
         self.prefix_status = PrefixStatus::Continued;
         self.prefix = opened.prefix;
         self.told = opened.told;
@@ -87,6 +95,7 @@ impl State {
     /// Clears the transcript and records that in the session file.
     pub(crate) fn clear(&mut self) -> Result<Written, SessionError> {
         self.used = 0;
+        self.compact_again_at = 0;
         self.remarks.clear();
         self.changes = None;
         self.transcript = Arc::default();
@@ -103,6 +112,7 @@ impl State {
         let transcript = vec![summary];
         self.marks.clear();
         self.used = estimate(&transcript);
+        self.compact_again_at = 0;
         self.transcript = shared(transcript);
         written
     }
@@ -162,7 +172,14 @@ impl State {
     pub(crate) fn is_full(&self) -> bool {
         let model = &self.model;
         let most = model.max_input.unwrap_or(model.context_window);
-        self.used >= most / 100 * FULL_PERCENT
+        self.used >= (most / 100 * FULL_PERCENT).max(self.compact_again_at)
+    }
+
+    /// Postpones the next attempt to compact the transcript, because one has failed.
+    pub(crate) fn postpone_compaction(&mut self) {
+        let model = &self.model;
+        let most = model.max_input.unwrap_or(model.context_window);
+        self.compact_again_at = self.used + most / 100 * POSTPONED_PERCENT;
     }
 
     /// Returns the size in bytes to which to shorten a transcript that the provider has rejected.

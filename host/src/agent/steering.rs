@@ -19,7 +19,7 @@ pub enum SteerError {
     #[error("no prompt is running")]
     Idle,
     /// Too many messages are waiting, or they are too large.
-    #[error("too many or too large messages are waiting for the agent")]
+    #[error("too many messages are waiting for the agent, or they are too large")]
     Full,
 }
 

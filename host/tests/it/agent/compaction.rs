@@ -85,6 +85,36 @@ async fn compacts_between_two_steps() {
     runtime.close().await;
 }
 
+/// Asking for a summary at every step would double the cost of a conversation that cannot be
+/// compacted.
+#[tokio::test]
+async fn a_failed_compaction_is_not_repeated_at_every_step() {
+    let fixture = AgentFixture::new();
+    let call = |used: u64| {
+        format!(
+            r#"{{"tool_call": {{"name": "bash", "args": {{"command": "true"}}}}, "usage": {{"input": {used}, "output": 1}}}}"#
+        )
+    };
+    let script = [
+        call(900),
+        r#"{"text": "the summary was cut o", "stop": "length", "usage": {"input": 900, "output": 1}}"#
+            .to_owned(),
+        call(910),
+        call(920),
+        call(940),
+        r#"{"text": "a short summary"}"#.to_owned(),
+        r#"{"text": "done", "usage": {"input": 20, "output": 1}}"#.to_owned(),
+    ];
+    let runtime = Runtime::new(small_context(&fixture, &script.join("\n"))).unwrap();
+    let published = PromptEvents::of(&runtime, "go").await;
+    assert_eq!(published.text(), "done", "{published:?}");
+    let types = published.types();
+    let compactions = types.iter().filter(|it| **it == "compact_done");
+    assert_eq!(compactions.count(), 1);
+    assert_eq!(published.results().len(), 4);
+    runtime.close().await;
+}
+
 #[tokio::test]
 async fn a_failed_compaction_does_not_stop_the_prompt() {
     let fixture = AgentFixture::new();
