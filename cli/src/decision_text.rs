@@ -85,11 +85,13 @@ pub(crate) fn effect(link: &Link) -> String {
             format!("{} {changed}", did("rewrote", "would have rewritten"))
         }
         LinkVerdict::Block => did("blocked", "would have blocked") + &why(&link.reason),
-        LinkVerdict::FailOpen => "failed, which allows the event".to_owned() + &why(&link.failure),
+        LinkVerdict::FailOpen => {
+            "failed, so it did not block the event".to_owned() + &why(&link.failure)
+        }
         _ => {
             did(
-                "failed, which blocks the event",
-                "failed, which would have blocked the event",
+                "failed, so the event was blocked",
+                "failed, so the event would have been blocked",
             ) + &why(&link.failure)
         }
     };

@@ -93,7 +93,7 @@ fn explain(session: &Session, line: &ReceivedLine, reply: &Reply) -> Option<Find
     }
     if line.is(kind) {
         let others = line.id().is_some_and(|id| session.has_asked(id));
-        let finding = came("one with another `id`").frame(&line.shown, Some("/id".to_owned()));
+        let finding = came("one with a different `id`").frame(&line.shown, Some("/id".to_owned()));
         return (!others).then(|| finding.hint("answer with exactly the `id` of the request"));
     }
     let came_type = text(&line.value, "type");

@@ -31,7 +31,7 @@ pub(crate) async fn missing_reply(
         WaitError::Closed => Finding::new(format!("it closed stdout before sending {what}"))
             .hint("keep stdout open until the process exits"),
         WaitError::Unread => Finding::new(format!(
-            "it does not read stdin, so {what} could not be requested"
+            "it is not reading stdin, so {what} could not be requested"
         ))
         .hint("keep reading stdin, even while handling a request"),
         WaitError::Flooded => Finding::new(format!(

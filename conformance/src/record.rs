@@ -193,7 +193,7 @@ impl Recording {
         if let Err(wait_error) = self.session.send(&frame).await {
             let reply = Reply::to(&frame).unwrap_or(Reply {
                 kind: "",
-                words: "any further frame".to_owned(),
+                words: "further frames".to_owned(),
             });
             return Err(self.missing_reply(wait_error, &reply, "").await);
         }

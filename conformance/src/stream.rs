@@ -79,7 +79,7 @@ fn validate_as<F: Validated>(
         summary.frames += 1;
         let refused = if text.len() > FRAME_BYTES {
             skip_line(&mut stream, buffer.last())?;
-            Some(format!("longer than {} MiB", FRAME_BYTES >> 20))
+            Some(format!("line is longer than {} MiB", FRAME_BYTES >> 20))
         } else {
             match validate::frame::<F>(text) {
                 Ok(frame) => {

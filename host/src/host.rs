@@ -112,7 +112,7 @@ pub enum HostError {
     #[error("there is no tool `{0}`")]
     NoSuchTool(String),
     /// No extension with this name is running.
-    #[error("no extension `{0}` is running")]
+    #[error("extension `{0}` is not running")]
     NoSuchExtension(String),
     /// The extension lacks a required permission.
     #[error("{extension}: {why}")]

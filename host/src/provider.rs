@@ -241,7 +241,7 @@ impl ProviderError {
             Self::TooLong { provider, .. } => {
                 format!("the conversation is too long for the {provider} model")
             }
-            Self::Image { provider, .. } => format!("{provider} cannot use an image"),
+            Self::Image { provider, .. } => format!("{provider} rejected an image"),
             // The message is from the HTTP client, not from the provider.
             Self::Network {
                 provider, message, ..

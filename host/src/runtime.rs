@@ -167,7 +167,7 @@ impl Runtime {
         agent.host.set_session(session);
         let scratch = agent.config.home.scratch_of(session);
         if let Err(error) = agent.toolbox.set_scratch(scratch) {
-            let message = format!("cannot re-enable the jail: {error}");
+            let message = format!("cannot switch to this session's output folder: {error}");
             agent.config.hooks.notice(NoteLevel::Error, &message);
         }
     }

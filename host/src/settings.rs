@@ -75,7 +75,7 @@ pub enum SettingsNotice {
     /// The file is not a valid JSON object, so nothing in it is used. It is kept for the user to
     /// fix.
     #[error(
-        "{}: {refusal}: using the defaults, with tools jailed\nhint: fix or remove it; a copy is in `{}`",
+        "{}: {refusal}: using the defaults, with tools jailed\nhint: fix or remove the file; a copy is in `{}`",
         path.display(), aside.display()
     )]
     Damaged {
@@ -108,7 +108,7 @@ pub enum SettingsError {
     Damaged(PathBuf),
     /// There is no position at which the rule takes effect without overriding one of the user's
     /// other rules.
-    #[error("`approvals` in `{}` has a `deny` rule after an `ask` rule\nhint: add the rule by hand", .0.display())]
+    #[error("cannot add the rule to `approvals` in `{}`: a `deny` rule follows an `ask` rule\nhint: add the rule by hand", .0.display())]
     Conflict(PathBuf),
     /// The file cannot be read or written.
     #[error("cannot write `{}`: {source}", path.display())]

@@ -44,7 +44,7 @@ impl Lane {
         let job: Job = (self.requests.work(), Box::new(job));
         if let Err(TrySendError::Full(_)) = sender.try_send(job) {
             eprintln!(
-                "{}: queue full ({WAITING} entries), dropping one",
+                "{}: queue full ({WAITING} entries), dropping the newest",
                 self.name
             );
         }

@@ -78,7 +78,7 @@ Examples:
         after_help = "Examples:\n  zot ext audit guard\n  zot ext audit guard --event tool_call"
     )]
     Audit(Audit),
-    /// Apply the answers of an extension that is in audit mode.
+    /// Take a guard out of audit mode, so that its answers are applied again.
     #[command(after_help = "Example:\n  zot ext enforce guard")]
     Enforce(Audit),
     /// Show what extensions did with the events that they intercepted, and why.

@@ -141,7 +141,7 @@ fn not_started(name: &str, why: &str, mark: Mark, log: &Path) -> String {
         }
     }
     if !why.contains("hint:") {
-        message.push_str(&format!("\nhint: its log is {}", escape::path(log)));
+        message.push_str(&format!("\nhint: see its log: {}", escape::path(log)));
     }
     message
 }
@@ -176,7 +176,7 @@ fn not_registered(
     };
     let hint = match (other, names.is_empty()) {
         (Some(other), _) => other,
-        (None, true) => format!("{extension} has no {kind}s"),
+        (None, true) => format!("{extension} registers no {kind}s"),
         (None, false) => {
             let names: Vec<String> = names.iter().map(|it| format!("{slash}{it}")).collect();
             format!("available {kind}s: {}", names.join(", "))

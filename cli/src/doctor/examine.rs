@@ -43,7 +43,7 @@ const REPORTED_ELSEWHERE: [&str; 6] = [
     "its permissions: ",
     "granted path does not exist: ",
     "has not sent hello",
-    "before hello",
+    "before it sent hello",
     "was shut down",
 ];
 

@@ -55,8 +55,11 @@ pub(crate) fn program(manifest: &Manifest, tree: &Path, place: &Path) -> Option<
         ExecError::NotFound {
             build: Some(command),
             ..
-        } => format!("run `{command}` in its source directory, and install that directory"),
-        _ => "if it needs to be built, build it and install that directory".to_owned(),
+        } => format!("run `{command}` in its source directory, then install that directory"),
+        _ => {
+            "if it needs to be built, build it in its source directory, then install that directory"
+                .to_owned()
+        }
     };
     Some(format!("cannot be started yet: {why}\n  hint: {how}"))
 }

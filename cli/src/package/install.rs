@@ -140,8 +140,9 @@ fn earlier(
             earlier = Some(it);
         } else if it.name() == manifest.name {
             bail!(
-                "`{}` already has that name\nhint: run `zot ext remove {}` first",
+                "`{}` already contains an extension named `{}`\nhint: run `zot ext remove {}` first",
                 escape::path(&it.dir),
+                manifest.name,
                 it.dir_name
             );
         }

@@ -83,7 +83,7 @@ impl Source {
 fn no_ref_in(text: &str, path: &Path) -> String {
     let absolute = path.canonicalize().unwrap_or_else(|_| path.to_owned());
     format!(
-        "`{}` is a directory, which is copied unchanged, so a ref cannot be used\nhint: to install a ref from a repository there, use `file://{}`",
+        "`{}` is a directory, which is copied unchanged, so a ref cannot be used\nhint: if it is a git repository, use `file://{}` to install a ref",
         escape::text(text),
         escape::path(&absolute)
     )

@@ -104,7 +104,7 @@ fn recover(store: &Store) -> anyhow::Result<()> {
     };
     removed.with_context(|| {
         format!(
-            "cannot remove `{}`, left behind by a killed run",
+            "cannot remove `{}`, left over from an interrupted run",
             escape::path(&staging)
         )
     })
@@ -181,7 +181,10 @@ impl Writer {
             written += count as u64;
         }
         if written != size {
-            bail!("`{}` changed during the copy", escape::text(path));
+            bail!(
+                "`{}` changed during the copy\nhint: try again",
+                escape::text(path)
+            );
         }
         if self.sync_each {
             file.sync_all().with_context(|| cannot_write(path))?;

@@ -43,7 +43,7 @@ pub(crate) fn status(
 ) -> anyhow::Result<UpdateStatus> {
     let Some(entry) = &it.entry else {
         return Ok(UpdateStatus::NotUpdatable(match it.link_target() {
-            Some(target) => format!("a link to {}", escape::path(&target)),
+            Some(target) => format!("linked to {}", escape::path(&target)),
             None => "not installed by `zot ext install`".to_owned(),
         }));
     };
@@ -55,7 +55,7 @@ pub(crate) fn status(
     } = &entry.source
     else {
         return Ok(UpdateStatus::NotUpdatable(format!(
-            "a copy; run `zot ext install {}` to copy it again",
+            "copied from a directory; run `zot ext install {}` to copy it again",
             entry.source
         )));
     };

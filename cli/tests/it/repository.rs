@@ -246,7 +246,7 @@ fn project_extensions_beyond_the_limit_are_ignored() {
         extension(&world, &name, &json!({"name": name, "exec": "true"}));
     }
     let ran = hello(&world);
-    let said = "has more than 64 extensions; 6 are ignored";
+    let said = "has more than 64 extensions; ignored 6 of them";
     assert!(ran.err.contains(said), "{ran:#?}");
     assert!(
         ran.err.contains("extension x63:") && !ran.err.contains("extension x64:"),

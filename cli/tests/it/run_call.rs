@@ -261,7 +261,7 @@ fn a_crash_is_reported_with_the_last_stderr_lines() {
     assert_eq!(
         ran.err,
         format!(
-            "error: kit did not start: ended: exit status 4 before hello: two\n  one\n  two\nhint: its log is {}\n",
+            "error: kit did not start: ended: exit status 4 before it sent hello: two\n  one\n  two\nhint: see its log: {}\n",
             text(&log)
         )
     );

@@ -479,7 +479,7 @@ impl Cx {
 pub(super) fn gone(session: &Session, wait_error: WaitError) -> Stop {
     let why = match wait_error {
         WaitError::Exited(exit) => format!("it exited: {exit}"),
-        _ => "it does not read stdin".to_owned(),
+        _ => "it is not reading stdin".to_owned(),
     };
     Fault::in_session(with_stderr(Finding::new(why), session), session).into()
 }

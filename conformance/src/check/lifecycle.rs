@@ -92,7 +92,7 @@ pub(super) const CHECKS: &[Check] = &[
         profile: Profile::Safe,
         title: "leaves no process behind",
         does: "Calls each tool and command once, shuts the extension down, and looks for child processes.",
-        why: "A host kills them, but other programs may not.",
+        why: "A host kills leftover processes, but other programs may not.",
         fix: "Wait for child processes, or kill them, before you exit.",
         needs: &["LIF-01"],
         run: Run::Probed(|cx| Box::pin(nothing_left(cx))),
@@ -239,8 +239,9 @@ async fn nothing_left(cx: &Cx) -> Checked {
         return PASS;
     }
     let named: Vec<String> = left.iter().map(ToString::to_string).collect();
+    let replies = if used == 1 { "reply" } else { "replies" };
     let what = format!(
-        "{} left running after the extension sent {used} replies and exited: {}",
+        "{} left running after the extension sent {used} {replies} and exited: {}",
         plural(left.len()),
         named.join(", ")
     );

@@ -86,8 +86,9 @@ pub(super) fn record(args: &args::Record) -> anyhow::Result<ExitCode> {
     save(&args.output, &transcript.to_text())
         .with_context(|| format!("cannot write `{}`", args.output.display()))?;
     let (sent, expected) = counts(&transcript);
+    let s = if sent == 1 { "" } else { "s" };
     println!(
-        "✓ {}: {sent} frames to the extension, {expected} from it",
+        "✓ {}: {sent} frame{s} to the extension, {expected} from it",
         args.output.display()
     );
     Ok(ExitCode::SUCCESS)

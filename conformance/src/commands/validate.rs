@@ -13,7 +13,7 @@ use zot_conform::{Sender, StreamFinding, StreamSummary};
 pub(super) fn validate(from: Sender, file: &Path) -> ExitCode {
     match read(from, file) {
         Ok(StreamSummary { frames: 0, .. }) => {
-            eprintln!("error: no frames in `{}`", file.display());
+            eprintln!("error: no frames in {}", name(file));
             ExitCode::from(2)
         }
         Ok(summary) => ExitCode::from(u8::from(summary.refused > 0)),
@@ -48,12 +48,21 @@ fn read(from: Sender, file: &Path) -> anyhow::Result<StreamSummary> {
             File::open(file).with_context(|| format!("cannot open `{}`", file.display()))?;
         zot_conform::validate(BufReader::new(opened), from, report)
     };
-    let summary = summary.with_context(|| format!("cannot read `{}`", file.display()))?;
-    if summary.frames > 0 {
-        let _ = match summary.refused {
-            0 => writeln!(stdout, "✓ {} frames, all valid", summary.frames),
-            refused => writeln!(stdout, "{} frames, {refused} invalid", summary.frames),
-        };
-    }
+    let summary = summary.with_context(|| format!("cannot read {}", name(file)))?;
+    let _ = match (summary.frames, summary.refused) {
+        (0, _) => Ok(()),
+        (1, 0) => writeln!(stdout, "✓ 1 frame, valid"),
+        (1, _) => writeln!(stdout, "1 frame, invalid"),
+        (frames, 0) => writeln!(stdout, "✓ {frames} frames, all valid"),
+        (frames, refused) => writeln!(stdout, "{frames} frames, {refused} invalid"),
+    };
     Ok(summary)
+}
+
+fn name(file: &Path) -> String {
+    if file == Path::new("-") {
+        "standard input".to_owned()
+    } else {
+        format!("`{}`", file.display())
+    }
 }

@@ -80,7 +80,10 @@ fn an_oversized_line_is_rejected_and_the_next_one_read() {
     let (code, text) = code_and_text(&validate(&["-"], &input));
     assert_eq!(
         (code, text.as_str()),
-        (Some(1), "✗ -:1: longer than 4 MiB\n2 frames, 1 invalid\n")
+        (
+            Some(1),
+            "✗ -:1: line is longer than 4 MiB\n2 frames, 1 invalid\n"
+        )
     );
 
     let frame = |bytes: usize| {
@@ -109,7 +112,7 @@ fn no_frames_is_an_error() {
     let (code, text) = code_and_text(&validate(&["-"], b"\n\n"));
     assert_eq!(
         (code, text.as_str()),
-        (Some(2), "error: no frames in `-`\n")
+        (Some(2), "error: no frames in standard input\n")
     );
     let (code, text) = code_and_text(&validate(&["no/such/file"], b""));
     assert_eq!(code, Some(2));

@@ -107,7 +107,10 @@ fn a_reply_with_another_id_is_explained_at_once() {
     assert_eq!(code, Some(1));
     let (verdict, findings) = outcome(&report, "TOL-01");
     assert_eq!(verdict, "fail");
-    assert!(findings.contains("got one with another `id`"), "{findings}");
+    assert!(
+        findings.contains("got one with a different `id`"),
+        "{findings}"
+    );
 }
 
 #[test]

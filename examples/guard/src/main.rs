@@ -34,9 +34,9 @@ fn extension() -> Extension {
                 None => Decision::allow(),
                 Some(why) => {
                     blocked.fetch_add(1, Ordering::Relaxed);
-                    ctx.notify(NoteLevel::Warn, format!("blocked, {why}: {command}"));
+                    ctx.notify(NoteLevel::Warn, format!("blocked because {why}: {command}"));
                     Decision::block(format!(
-                        "guard: blocked, {why}. Use a command that can be undone, or ask the user to run it."
+                        "guard: blocked because {why}. Use a command that can be undone, or ask the user to run it."
                     ))
                 }
             }

@@ -55,7 +55,7 @@ fn of_words(words: &[&str]) -> Option<&'static str> {
         "chmod" | "chown"
             if has_flag('R', "--recursive") && args.iter().any(|arg| is_vital(arg)) =>
         {
-            Some("it changes the permissions of a whole directory tree")
+            Some("it changes the permissions or the owner of a whole directory tree")
         }
         "shutdown" | "reboot" | "halt" | "poweroff" => Some("it stops the machine"),
         _ => None,

@@ -48,9 +48,8 @@ impl List {
 
     /// Finds an item by its number, counted from 1.
     pub(crate) fn item(&mut self, number: usize) -> Result<&mut Item, String> {
-        let count = self.items.len();
         let item = number.checked_sub(1).and_then(|at| self.items.get_mut(at));
-        item.ok_or_else(|| format!("no item {number} in a list of {count}"))
+        item.ok_or_else(|| format!("there is no item {number}"))
     }
 
     pub(crate) fn remove(&mut self, number: usize) -> Result<(), String> {

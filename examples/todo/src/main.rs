@@ -99,7 +99,7 @@ fn extension() -> Extension {
         )
         .tool(
             "todo",
-            "The user's to-do list: add, done, remove or show.",
+            "Shows the user's to-do list, or adds, completes or removes an item.",
             move |change: Change, ctx| {
                 let mut todo = open(&by_tool, &ctx)?;
                 let answer = todo.change(&change)?;

@@ -19,8 +19,8 @@ pub(crate) struct TreeId(u64);
 
 impl TreeId {
     /// Identifies what programs in the foreground leave running, which belongs to the user and is
-    /// never stopped. It has the highest [limit](crate::limit) of all, and a process can only lower
-    /// its limit, so no process of a tree can obtain this mark.
+    /// never stopped. It has the highest [limit](crate::limit) of all. Only a privileged process can
+    /// raise its limit, so no other process of a tree can obtain this mark.
     pub(crate) const FOREGROUND: Self = Self(0);
 
     pub(crate) fn next() -> Self {

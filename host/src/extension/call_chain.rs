@@ -49,7 +49,7 @@ struct CallNode {
 #[non_exhaustive]
 pub enum ChainRefused {
     /// Too many nested calls.
-    #[error("tool calls cannot be nested more than {0} deep")]
+    #[error("tool calls cannot be nested more than {0} levels deep")]
     TooDeep(usize),
     /// The chain already contains a call to this tool.
     #[error("`{0}` is already running further up the call chain")]

@@ -87,7 +87,7 @@ impl Shared {
         let enforced = permissions.enforced.as_ref()?;
         (self.config.strict_permissions && permissions.falls_short()).then(|| {
             format!(
-                "its permissions cannot be enforced here ({enforced})\n\
+                "its permissions cannot be fully enforced on this system ({enforced})\n\
                  hint: to start it anyway, omit --strict-permissions"
             )
         })
@@ -249,9 +249,9 @@ impl Member {
         let mut stderr_done = self.stderr_done.clone();
         let _ = tokio::time::timeout(STDERR_GRACE, stderr_done.wait_for(|done| *done)).await;
         match self.log.tail() {
-            tail if tail.is_empty() => format!("{exit} before hello"),
+            tail if tail.is_empty() => format!("{exit} before it sent hello"),
             tail => format!(
-                "{exit} before hello: {}",
+                "{exit} before it sent hello: {}",
                 tail.lines().last().unwrap_or_default()
             ),
         }

@@ -190,7 +190,7 @@ impl Registered {
         Ok(RegisterEffect::Changed)
     }
 
-    /// Reports whether it listed this capability in `hello`.
+    /// Reports whether the extension listed this capability in `hello`.
     pub fn can(&self, capability: &Capability) -> bool {
         self.capabilities.contains(capability)
     }

@@ -169,7 +169,8 @@ impl<'h> Invocation<'h> {
         }
     }
 
-    /// Makes calls that run in parallel ask the interceptors one at a time.
+    /// Shares a lock with the other calls of a parallel batch, so that interceptors are asked about
+    /// one call at a time.
     #[cfg(feature = "agent")]
     pub(crate) fn take_turns(&mut self, turns: Arc<Mutex<()>>) {
         self.turns = Some(turns);

@@ -61,7 +61,7 @@ impl Slot {
         let (failure, done, done_without) = match &record.verdict {
             Verdict::FailedOpen(failure) => (failure, "allowed", "left unchanged"),
             Verdict::FailedClosed(failure) if record.is_audit => {
-                (failure, "allowed, because of audit mode", "left unchanged")
+                (failure, "allowed because of audit mode", "left unchanged")
             }
             Verdict::FailedClosed(failure) => (failure, "blocked", "blocked"),
             _ => return,

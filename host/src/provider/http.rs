@@ -159,7 +159,7 @@ pub(super) struct Http {
 const ERROR_BODY: usize = 64 * 1024;
 /// The size limit of a list of models.
 const LISTED_BODY: usize = 8 * 1024 * 1024;
-/// The time limit for reading the body of an error response or a list of models.
+/// The time limit for reading the body of an error response.
 const ERROR_PATIENCE: Duration = Duration::from_secs(5);
 /// The maximum length of a message to show, in characters.
 const MESSAGE: usize = 500;

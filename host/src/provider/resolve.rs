@@ -60,7 +60,7 @@ pub enum ResolveError {
     },
     /// The key belongs to a different host.
     #[error(
-        "refusing to send {key} to {host}: it is for a different server\nhint: pass --api-key (any text if the server needs none), \
+        "refusing to send {key} to {host}: that key is for a different server\nhint: pass --api-key (any text if the server needs none), \
          or add the server to `providers` in config.json"
     )]
     OtherHost {
@@ -117,7 +117,7 @@ fn installed(provider: &str) -> String {
     if provider == openai::OLLAMA {
         "; `ollama list` lists the installed models".to_owned()
     } else {
-        format!("; `zot --list-models --provider {provider}` lists them")
+        format!("; `zot --list-models --provider {provider}` lists its models")
     }
 }
 

@@ -268,7 +268,10 @@ impl Background {
             return completed(self.listing(session));
         };
         let Some(command) = self.find(&id).filter(|it| it.is_of(session)) else {
-            return failed(format!("no command `{id}`\n{}", self.listing(session)));
+            return failed(format!(
+                "no background command `{id}`\n{}",
+                self.listing(session)
+            ));
         };
         match args.action {
             Action::Kill => {

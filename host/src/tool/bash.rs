@@ -105,7 +105,7 @@ impl Shell {
                 "Runs a command with {shell} in the working directory and returns its output, including standard error, and its exit \
                  status. Each call starts a new shell: `cd` and variables do not carry over. There is no terminal and no input. If the \
                  output is long, the result contains its beginning and its end, and the path of a file with the full output. When the shell exits, \
-                 the processes that it left running are killed: start a server, or a command that takes long, with `run_in_background`, and use `{}` \
+                 the processes that it left running are killed: start a server or a long-running command with `run_in_background`, and use `{}` \
                  to read its output or to kill it.",
                 background::NAME
             ),
@@ -287,8 +287,10 @@ fn outcome(
         End::Cancelled => (ToolStatus::Cancelled, Some("cancelled".to_owned())),
     };
     let left = left.map(|left| format!("killed background processes: {left}"));
-    let survivors =
-        (!survivors.is_empty()).then(|| format!("cannot kill process {}", survivors.join(", ")));
+    let survivors = (!survivors.is_empty()).then(|| {
+        let es = if survivors.len() == 1 { "" } else { "es" };
+        format!("cannot kill process{es} {}", survivors.join(", "))
+    });
     if text.is_empty() {
         text.push_str("(no output)");
     }

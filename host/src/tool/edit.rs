@@ -35,7 +35,7 @@ pub(super) fn tool_spec() -> ToolSpec {
     spec(
         NAME,
         "Replaces exact text in a file, all or nothing. Each `old_text` must occur in the file \
-         exactly once, including whitespace, unless `replace_all` is set. (Typographic quotes and blanks at the ends of lines may differ \
+         exactly once, including whitespace, unless `replace_all` is set. (Typographic quotes and trailing whitespace may differ \
          if only one place matches.) The line numbers that `read` shows are not part of the text. \
          All edits are matched against the file as it is now, and must not overlap. Line endings (CRLF), encoding and mode are \
          preserved. Returns a diff."

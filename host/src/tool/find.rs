@@ -68,7 +68,7 @@ pub(super) fn run(files: &Files, args: &Args, cancel: &CancellationToken) -> Too
         if found == limit || text.len() + it.path.len() > BYTES {
             let shown = count(found, "path");
             search.stop(format!(
-                "there are more; the first {shown} are shown. Use a narrower pattern or path{}",
+                "there are more; showing the first {shown}. Use a narrower pattern or path{}",
                 if limit < MAX_LISTED {
                     ", or a larger `limit`"
                 } else {

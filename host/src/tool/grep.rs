@@ -143,7 +143,7 @@ fn matcher(args: &Args) -> Result<RegexMatcher, String> {
     })?;
     // A pattern that matches the empty string matches every line.
     if built.is_match(b"").unwrap_or(false) {
-        return Err("the pattern matches every line".to_owned());
+        return Err("the pattern can match an empty string, so it matches every line".to_owned());
     }
     Ok(built)
 }

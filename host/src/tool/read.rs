@@ -156,7 +156,8 @@ fn text(file: File, size: u64, args: &Args, cancel: &CancellationToken) -> io::R
     Ok(completed(text))
 }
 
-/// Returns notes about the window for anything that its lines do not show.
+/// Returns notes on what the displayed lines do not reveal, such as truncation, CRLF line endings or
+/// invalid UTF-8.
 fn notes(window: &Window, bounds: Bounds, size: u64) -> Vec<String> {
     let mut notes = Vec::new();
     if window.more {
@@ -169,6 +170,7 @@ fn notes(window: &Window, bounds: Bounds, size: u64) -> Vec<String> {
     if let Some((first, length)) = window.cut.first() {
         let others = match window.cut.len() {
             1 => String::new(),
+            2 => ", and so is 1 other line".to_owned(),
             all => format!(", and so are {} other lines", all - 1),
         };
         notes.push(format!(

@@ -110,7 +110,7 @@ impl<'c> Search<'c> {
         });
         if !walked.map_err(|error| FileError::io(base, error))? {
             self.stop(
-                "folders with too many entries, or too deep, were not searched completely"
+                "folders that are too deep or have too many entries were not searched completely"
                     .to_owned(),
             );
         }

@@ -81,7 +81,7 @@ async fn call_chains_are_limited_to_four_levels_and_reject_recursion() {
     .await;
     assert_eq!(
         text(&result),
-        "a got b got c got d got tool calls cannot be nested more than 4 deep"
+        "a got b got c got d got tool calls cannot be nested more than 4 levels deep"
     );
     assert!(result.is_error);
     let result = call(&fixture, "via_a", path(&["via_b", "via_a"])).await;

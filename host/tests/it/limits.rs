@@ -365,7 +365,7 @@ async fn an_extension_registers_at_most_1000_commands_and_tools() {
     assert_eq!(registered.tools.len(), limits::REGISTRATIONS);
     assert_eq!(registered.commands[7].description, "again");
     for kind in ["register_command", "register_tool"] {
-        let refused = format!("{kind}: name1000: the limit of 1000 registrations is reached");
+        let refused = format!("{kind}: name1000: the limit of 1000 registrations has been reached");
         assert!(extension.log.has(&refused), "{refused}");
     }
 }

@@ -42,11 +42,10 @@ fn a_thousand_keys_are_handled_in_order() {
         }));
     }
     loop {
-        let seen = probe.command("typed")["display"]
-            .as_str()
-            .expect("the display is text")
-            .to_owned();
-        assert!(typed.starts_with(&seen), "{seen}");
+        // Empty text is not sent: no key may have been handled yet.
+        let typed_so_far = probe.command("typed");
+        let seen = typed_so_far["display"].as_str().unwrap_or_default();
+        assert!(typed.starts_with(seen), "{seen}");
         if seen == typed {
             break;
         }

@@ -44,7 +44,7 @@ async fn guard_works_under_the_host() {
         block.reason
     );
     stage
-        .wait_for("Warn: blocked, it deletes a whole directory tree: rm -rf ~")
+        .wait_for("Warn: blocked because it deletes a whole directory tree: rm -rf ~")
         .await;
     assert_eq!(stage.shown("guard", "").await, "blocked so far: 1");
     stage.end().await;
@@ -214,7 +214,7 @@ async fn todo_works_under_the_host() {
     let result = stage
         .tool("todo", json!({"action": "done", "number": 3}))
         .await;
-    assert_eq!(text(&result), "no item 3 in a list of 2");
+    assert_eq!(text(&result), "there is no item 3");
     let result = stage.tool("todo", json!({"action": "dance"})).await;
     assert!(
         text(&result).contains("unknown variant `dance`"),

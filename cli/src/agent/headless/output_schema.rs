@@ -84,8 +84,11 @@ impl OutputSchema {
         });
         let json = fenced.unwrap_or(answer).trim();
         let value: Value = serde_json::from_str(json).map_err(|error| {
+            if json.is_empty() {
+                return "it is empty".to_owned();
+            }
             if json.starts_with(['{', '[', '"']) {
-                return format!("it is not JSON: {error}");
+                return format!("it is not valid JSON: {error}");
             }
             let beginning: String = json.chars().take(40).collect();
             format!("it is not JSON: it begins with `{beginning}`")
@@ -123,10 +126,10 @@ mod tests {
         }
         for (answer, why) in [
             ("Here it is: {\"n\": 1}", "it begins with `Here it is: {"),
-            ("{\"n\": 1", "it is not JSON: EOF"),
+            ("{\"n\": 1", "it is not valid JSON: EOF"),
             ("{\"n\": \"1\"}", "/n: "),
             ("{}", "/n: missing"),
-            ("", "it is not JSON: "),
+            ("", "it is empty"),
         ] {
             let error = schema.json_in(answer).unwrap_err();
             assert!(error.contains(why), "{answer}: {error}");

@@ -35,7 +35,10 @@ pub(super) fn run(context: &Context, args: &Why) -> anyhow::Result<()> {
     let style = Style::of_stdout();
     let date = last.first().and_then(|it| it.time.get(..10));
     let session = clean::line(&recorded.session);
-    let heading = format!("session {session}, {}", date.unwrap_or("no such decisions"));
+    let heading = format!(
+        "session {session}, {}",
+        date.unwrap_or("no matching decisions")
+    );
     let mut text = format!("{}\n", style.muted(heading));
     for decision in last {
         text.push_str(&decision_text::of(decision, style));

@@ -171,7 +171,10 @@ pub(super) fn write(
         let stat = fstat(&file).with_context(|| cannot_read(path))?;
         let is_file = FileType::from_raw_mode(stat.st_mode) == FileType::RegularFile;
         if !is_file || Stamp::of(&stat) != *origin {
-            bail!("`{}` changed during the copy", escape::text(path));
+            bail!(
+                "`{}` changed during the copy\nhint: try again",
+                escape::text(path)
+            );
         }
         Ok(())
     };

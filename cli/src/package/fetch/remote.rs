@@ -350,7 +350,7 @@ impl Depth {
         let (objects, bytes, what) = match self {
             // The limits of a package, checked during the download.
             Self::One => (SHALLOW_OBJECTS, MAX_BYTES, ""),
-            Self::All => (HISTORY_OBJECTS, HISTORY_BYTES, " with its history"),
+            Self::All => (HISTORY_OBJECTS, HISTORY_BYTES, ", including its history"),
         };
         if received.of > objects {
             Some(FetchError::TooMany(objects, what))

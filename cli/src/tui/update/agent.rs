@@ -143,7 +143,7 @@ fn begin_answer(state: &mut State) {
         turn.calls.clear();
     });
     if was_shown {
-        state.notify(Level::Muted, "the answer was cut off and starts over");
+        state.notify(Level::Muted, "the answer was cut off; starting over");
     }
 }
 

@@ -27,7 +27,7 @@ const KEYS: [(&str, &str); 16] = [
     ("up, down", "browse the prompt history"),
     (
         "tab",
-        "complete; while the agent works, send when it is done",
+        "complete, or queue the prompt while the agent is working",
     ),
     ("@", "pick a file"),
     ("/", "pick a command"),

@@ -144,7 +144,7 @@ fn queue(state: &mut State) {
     let images = Images::of(state);
     let text = state.editor.text();
     if command::would_run(state, &text) {
-        let text = "a command cannot be queued with tab\nhint: enter runs it, or queues it if it must wait";
+        let text = "a command cannot be queued with tab\nhint: press enter to run it; it is queued if it must wait";
         return state.notify(Level::Muted, text);
     }
     if let Outcome::Submit(text) = state.editor.key(KeyCode::Enter.into())
@@ -185,7 +185,7 @@ impl Images {
         if let Some(image) = left_out.find(|it| state.root.join(it).is_file()) {
             let image = clean::line(&image.display().to_string());
             let text = format!(
-                "`{image}` was not attached: an extension may have written this text\nhint: edit the text before you send it"
+                "`{image}` was not attached: an extension may have written this text\nhint: to attach it, edit the inserted text before sending"
             );
             state.notify(Level::Warning, text);
         }
@@ -203,8 +203,7 @@ fn refuses_to_run(state: &mut State) -> bool {
     let is_command = |row: &PopupRow| !matches!(row, PopupRow::File(_));
     let runs = command::would_run(state, &text) || state.popup.chosen().is_some_and(is_command);
     if runs && state.is_inserted() {
-        let text =
-            "an extension may have written this command\nhint: read it, and edit it to run it";
+        let text = "an extension may have written this command\nhint: check it, then make an edit to run it";
         state.notify(Level::Warning, text);
         return true;
     }

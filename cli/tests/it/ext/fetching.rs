@@ -324,7 +324,7 @@ fn a_missing_program_names_the_command_that_builds_it() {
         assert!(ran.err.contains(&hint), "{}", ran.err);
         let ran = world.ext(&["install", "./x", "--yes"]);
         let hint =
-            format!("hint: run `{command}` in its source directory, and install that directory");
+            format!("hint: run `{command}` in its source directory, then install that directory");
         assert!(ran.err.contains(&hint), "{}", ran.err);
     }
 }

@@ -305,7 +305,7 @@ fn a_manually_copied_extension_is_replaced_only_with_force() {
     package::write(&world.installed("other"), "guard", "1");
     let error = world.refused(&["install", "guard", "--force"]);
     assert!(
-        error.contains("extensions/other` already has that name"),
+        error.contains("extensions/other` already contains an extension named `guard`"),
         "{error}"
     );
 }

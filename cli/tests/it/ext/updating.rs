@@ -78,7 +78,7 @@ fn extensions_without_an_update_source_are_skipped_and_listed() {
         out,
         format!(
             "– by-hand: not installed by `zot ext install`\n\
-             – copied: a copy; run `zot ext install {}` to copy it again\n\
+             – copied: copied from a directory; run `zot ext install {}` to copy it again\n\
              – guard: pinned to {}\n",
             path.display(),
             &commit[..12]

@@ -66,7 +66,8 @@ impl PatternNode {
             (Self::Schema { checker, .. }, _) => match checker.check(actual) {
                 Ok(()) => true,
                 Err(mismatch) => {
-                    let expected = format!("a value that matches its schema ({mismatch})");
+                    let expected =
+                        format!("a value that matches the `$schema` pattern ({mismatch})");
                     return Err(Mismatch::new(at, expected, Some(actual)));
                 }
             },
@@ -125,7 +126,7 @@ impl PatternNode {
             Self::OneOf(nodes) => format!("one of {} alternatives", nodes.len()),
             Self::Absent => "no such field".to_owned(),
             Self::Contains(_) => "an array".to_owned(),
-            Self::Schema { .. } => "a value that matches its schema".to_owned(),
+            Self::Schema { .. } => "a value that matches the `$schema` pattern".to_owned(),
             Self::Fill(fill) => format!("{:?}", fill.to_string()),
             Self::New(name) => format!("the new `{name}`"),
             Self::Ref(name) => format!("the value of `{name}`"),

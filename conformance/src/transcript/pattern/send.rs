@@ -22,7 +22,7 @@ impl PatternNode {
             Self::Fill(fill) => match fill.render(bindings.places()) {
                 Ok(text) => text.into(),
                 Err(place) => {
-                    let why = format!("`${{{place}}}` is unknown in this run");
+                    let why = format!("`${{{place}}}` has no value in this run");
                     return Err(PatternError::new(at, why));
                 }
             },

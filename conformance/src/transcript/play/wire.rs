@@ -31,9 +31,8 @@ impl Player<'_> {
         // The frame was validated with sample values; it may be invalid with those from the
         // extension.
         if let Err(refusal) = validate::value::<FromHost>(&frame) {
-            let what = format!(
-                "with the values from the extension, this is not a valid host frame: {refusal}"
-            );
+            let what =
+                format!("not a valid host frame with the values from the extension: {refusal}");
             return Err(Finding::new(what).frame(frame.to_string(), None).into());
         }
         let reply = Reply::to(&frame);
@@ -48,11 +47,7 @@ impl Player<'_> {
         match sent {
             Ok(()) => Ok(()),
             Err(wait_error) => {
-                let kind = crate::surface::text(&frame, "type");
-                let what = match reply {
-                    Some(reply) => reply.words,
-                    None => format!("a frame after `{kind}`"),
-                };
+                let what = reply.map_or_else(|| "further frames".to_owned(), |it| it.words);
                 Err(self.missing_reply(wait_error, &what, |_| false).await)
             }
         }
@@ -62,7 +57,7 @@ impl Player<'_> {
         match self.bytes(bytes).await {
             Ok(()) => Ok(()),
             Err(wait_error) => {
-                let what = "a frame after the `raw` bytes";
+                let what = "further frames";
                 Err(self.missing_reply(wait_error, what, |_| false).await)
             }
         }

@@ -172,7 +172,7 @@ fn templates_are_filled_in() {
     let unknown = Template::new(json!({"id": {"$new": "c"}, "p": {"$fill": "${tmp}"}})).unwrap();
     assert_eq!(
         unknown.fill(&mut bindings).unwrap_err().to_string(),
-        "/p: `${tmp}` is unknown in this run"
+        "/p: `${tmp}` has no value in this run"
     );
     assert_eq!(bindings.get("c"), None);
 }

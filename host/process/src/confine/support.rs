@@ -95,7 +95,7 @@ impl Support {
 impl fmt::Display for Support {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if !cfg!(target_os = "linux") {
-            return f.write_str("nothing: permissions are enforced on Linux only");
+            return f.write_str("nothing (permissions are enforced only on Linux)");
         }
         let by_landlock = match self.landlock {
             0 => "",
@@ -105,9 +105,9 @@ impl fmt::Display for Support {
             _ => "files, TCP and signals",
         };
         match (self.landlock, self.seccomp) {
-            (0, false) => f.write_str("nothing: this kernel has no Landlock"),
+            (0, false) => f.write_str("nothing (this kernel has no Landlock)"),
             (0, true) => {
-                f.write_str("sockets by seccomp, but not files: this kernel has no Landlock")
+                f.write_str("sockets by seccomp, but not files (this kernel has no Landlock)")
             }
             (abi, true) => write!(
                 f,
@@ -121,7 +121,7 @@ impl fmt::Display for Support {
                 };
                 write!(
                     f,
-                    "{by_landlock} by Landlock (ABI {abi}), but not {sockets}: this kernel has no seccomp"
+                    "{by_landlock} by Landlock (ABI {abi}), but not {sockets} (this kernel has no seccomp)"
                 )
             }
         }
@@ -189,9 +189,9 @@ mod tests {
             ),
             (
                 FULL.at_most_landlock(0),
-                "sockets by seccomp, but not files: this kernel has no Landlock",
+                "sockets by seccomp, but not files (this kernel has no Landlock)",
             ),
-            (Support::none(), "nothing: this kernel has no Landlock"),
+            (Support::none(), "nothing (this kernel has no Landlock)"),
         ];
         for (support, line) in lines {
             assert_eq!(support.to_string(), line);

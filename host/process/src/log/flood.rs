@@ -54,8 +54,11 @@ impl Flood {
     pub(super) fn report(&mut self, out: &mut Vec<u8>) {
         match std::mem::take(&mut self.dropped) {
             0 => {}
-            1 => out.extend_from_slice(b"[zot] 1 line dropped (flood)\n"),
-            n => out.extend_from_slice(format!("[zot] {n} lines dropped (flood)\n").as_bytes()),
+            1 => out.extend_from_slice(b"[zot] 1 line dropped (too much output)\n"),
+            n => {
+                let note = format!("[zot] {n} lines dropped (too much output)\n");
+                out.extend_from_slice(note.as_bytes());
+            }
         }
     }
 
@@ -96,7 +99,7 @@ mod tests {
         assert_eq!(out, LINE.repeat(10));
         out.clear();
         flood.report(&mut out);
-        assert_eq!(text(&out), "[zot] 15 lines dropped (flood)\n");
+        assert_eq!(text(&out), "[zot] 15 lines dropped (too much output)\n");
         assert_eq!(flood.dropped, 0);
     }
 
@@ -123,7 +126,10 @@ mod tests {
         flood.pass(LINE, start + Duration::from_millis(2400), &mut out);
         assert_eq!(text(&out), "", "24 of 100 bytes are free");
         flood.pass(LINE, start + Duration::from_millis(2500), &mut out);
-        assert_eq!(text(&out), "[zot] 2 lines dropped (flood)\n123456789\n");
+        assert_eq!(
+            text(&out),
+            "[zot] 2 lines dropped (too much output)\n123456789\n"
+        );
     }
 
     #[test]

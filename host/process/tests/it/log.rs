@@ -239,7 +239,10 @@ async fn dropped_lines_of_a_flood_are_counted() {
         let log = log.clone();
         async move { pump(stderr, &log).await }
     });
-    until("the count is written", || read(&path).contains("(flood)")).await;
+    until("the count is written", || {
+        read(&path).contains("(too much output)")
+    })
+    .await;
     log.note("a note during the flood");
     within(process.kill()).await;
     within(pumping).await.unwrap();
@@ -253,7 +256,7 @@ async fn dropped_lines_of_a_flood_are_counted() {
         .lines()
         .filter_map(|line| {
             let line = line.strip_prefix("[zot] ")?;
-            line.strip_suffix(" lines dropped (flood)")?
+            line.strip_suffix(" lines dropped (too much output)")?
                 .parse::<usize>()
                 .ok()
         })
@@ -278,7 +281,10 @@ fn dropped_lines_are_counted_when_the_log_is_closed() {
     drop(log.clone());
     assert_eq!(read(&path), "one\n");
     drop(log);
-    assert_eq!(read(&path), "one\n[zot] 3 lines dropped (flood)\n");
+    assert_eq!(
+        read(&path),
+        "one\n[zot] 3 lines dropped (too much output)\n"
+    );
 }
 
 #[tokio::test]

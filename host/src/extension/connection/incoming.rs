@@ -244,7 +244,7 @@ impl Connection {
             state.garbage += 1;
             if state.garbage >= self.limits.garbage_lines {
                 return Err(format!(
-                    "was disconnected: {} lines in a row are not JSON",
+                    "was disconnected: {} lines in a row were not JSON",
                     state.garbage
                 ));
             }

@@ -51,10 +51,10 @@ impl DigestBudget {
 #[non_exhaustive]
 pub enum DigestError {
     /// The directory has more than [`DIGEST_ENTRIES`] entries.
-    #[error("more than {0} files")]
+    #[error("it has more than {0} files")]
     TooMany(usize),
     /// The files are larger than [`DIGEST_BYTES`] in total.
-    #[error("more than {} MiB", .0 / (1024 * 1024))]
+    #[error("it is larger than {} MiB", .0 / (1024 * 1024))]
     TooLarge(u64),
     /// The directory exceeds what is left of a shared [`DigestBudget`].
     #[error(
@@ -63,7 +63,7 @@ pub enum DigestError {
     )]
     SharedBudgetExceeded,
     /// Directories are nested more than [`DIGEST_LEVELS`] deep.
-    #[error("more than {0} levels of directories")]
+    #[error("its directories are nested more than {0} levels deep")]
     TooDeep(usize),
     /// A file or directory cannot be read.
     #[error("cannot read `{}`: {source}", escape::path(path))]
@@ -360,7 +360,7 @@ mod tests {
         }
         assert_eq!(
             digest(dir.path()).unwrap_err().to_string(),
-            "more than 20000 files"
+            "it has more than 20000 files"
         );
     }
 

@@ -40,7 +40,7 @@ pub enum FindError {
     #[error("leads out of the project, which is not allowed in `.zot/extensions`")]
     Outside,
     /// A project has too many extensions.
-    #[error("has more than {max} extensions; {ignored} are ignored")]
+    #[error("has more than {max} extensions; ignored {ignored} of them")]
     TooMany {
         /// The maximum number.
         max: usize,

@@ -31,7 +31,7 @@ pub(super) fn check_quota(
     } = limits;
     if replaced.is_none() && count >= *registrations {
         return Err(format!(
-            "the limit of {registrations} registrations is reached"
+            "the limit of {registrations} registrations has been reached"
         ));
     }
     let commands = registered.commands.iter().map(command_size);

@@ -177,9 +177,10 @@ impl Script {
     /// Returns the steps of turn `number`, counted from 0.
     pub(super) fn turn(&self, number: usize, request: &Request) -> Vec<Step> {
         let Some(parts) = self.turns.get(number) else {
+            let count = self.turns.len();
+            let s = if count == 1 { "" } else { "s" };
             return vec![Step::Fail(format!(
-                "the script has {} turns, but the agent asked for turn {}",
-                self.turns.len(),
+                "the script has {count} turn{s}, but the agent asked for turn {}",
                 number + 1
             ))];
         };

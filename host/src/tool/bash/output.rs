@@ -150,11 +150,12 @@ impl Output {
                     format!("the full output is in {path}")
                 };
                 if spilled.removed > 0 {
-                    let s = if spilled.removed == 1 { "" } else { "s" };
-                    rest.push_str(&format!(
-                        "; deleted the {} oldest output{s} of this session to make room",
-                        spilled.removed
-                    ));
+                    let oldest = match spilled.removed {
+                        1 => "oldest output".to_owned(),
+                        more => format!("{more} oldest outputs"),
+                    };
+                    let note = format!("; deleted the {oldest} of this session to make room");
+                    rest.push_str(&note);
                 }
                 rest
             }

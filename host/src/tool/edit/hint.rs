@@ -43,9 +43,13 @@ pub(super) fn near(content: &[u8], old: &[u8]) -> Option<String> {
         )),
         Some((same, start)) => {
             let differs = start + same;
+            let all = wanted.len();
+            let matching = match same {
+                1 => format!("the first of {all} lines matches"),
+                _ => format!("the first {same} of {all} lines match"),
+            };
             Some(format!(
-                "the first {same} of {} lines match at line {} (ignoring whitespace); line {} differs:\n{}",
-                wanted.len(),
+                "{matching} at line {} (ignoring whitespace); line {} differs:\n{}",
                 start + 1,
                 differs + 1,
                 show(&lines, start, same + 1)
@@ -106,7 +110,7 @@ mod tests {
     fn reports_the_line_that_differs() {
         let hint = near(FILE, b"let a = 1;\nlet b = 3;\n").unwrap();
         assert!(
-            hint.contains("first 1 of 2 lines") && hint.contains("line 3 differs"),
+            hint.contains("first of 2 lines matches") && hint.contains("line 3 differs"),
             "{hint}"
         );
         assert!(hint.ends_with("let b = 2;"), "{hint}");

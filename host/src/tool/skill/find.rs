@@ -78,7 +78,7 @@ impl Skills {
         if names.len() > MAX_SKILLS {
             let left = names.len() - MAX_SKILLS;
             self.warnings.push(format!(
-                "`{}` has more than {MAX_SKILLS} folders; ignored {left}",
+                "`{}` has more than {MAX_SKILLS} folders; ignored {left} of them",
                 shown.display()
             ));
             names.truncate(MAX_SKILLS);

@@ -160,7 +160,7 @@ fn a_directory_too_large_to_digest_cannot_be_trusted() {
     let untrusted = untrusted(&discovery);
     assert_eq!(
         untrusted.to_string(),
-        "cannot hash its directory: more than 256 MiB"
+        "cannot hash its directory: it is larger than 256 MiB"
     );
     assert!(untrusted.answer(true).is_none());
     assert_eq!(started_names(&discover(&fixture.trusting())), ["todo"]);

@@ -303,7 +303,7 @@ async fn a_disconnected_extension_finds_its_stdout_closed() {
     test.load(vec![babbler]).await;
     test.wait_for_error(
         "babbler",
-        "was disconnected: 50 lines in a row are not JSON",
+        "was disconnected: 50 lines in a row were not JSON",
     )
     .await;
     until("the extension noticed", || noticed.exists()).await;

@@ -80,8 +80,8 @@ async fn an_exit_before_hello_reports_the_status_and_the_last_stderr_line() {
     assert_eq!(
         reasons,
         [
-            "ended: exit status 0 before hello",
-            "ended: exit status 1 before hello: ValueError: no such luck",
+            "ended: exit status 0 before it sent hello",
+            "ended: exit status 1 before it sent hello: ValueError: no such luck",
             r#"was stopped: its first frame is "ready", not "hello""#,
         ]
     );

@@ -292,7 +292,7 @@ async fn too_many_garbage_lines_disconnect_the_extension() {
     test.load(vec![test.fixture.odd("odd", &[])]).await;
     assert_eq!(test.fixture.answer("garbage").await, "after garbage");
     let garbage = test.fixture.call_with("garbage", json!({"lines": 100_000}));
-    let why = "was disconnected: 100 lines in a row are not JSON";
+    let why = "was disconnected: 100 lines in a row were not JSON";
     assert_eq!(
         garbage.await.unwrap_err().to_string(),
         format!("odd: {why}")

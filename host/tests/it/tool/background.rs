@@ -51,7 +51,7 @@ async fn a_command_survives_its_call_and_its_output_can_be_read_in_pieces() {
     let file = &fixture.toolbox.background()[0].output;
     assert_eq!(fs::read_to_string(file).unwrap(), "one\ntwo\n");
     let text = fixture.err("background", json!({"id": "bg-7"})).await;
-    has(&text, "no command `bg-7`\nbg-1: ended");
+    has(&text, "no background command `bg-7`\nbg-1: ended");
 }
 
 #[tokio::test]
@@ -144,7 +144,7 @@ async fn another_session_does_not_see_the_commands() {
         .set_scratch(fixture.outside("another"))
         .unwrap();
     let text = fixture.err("background", json!({"id": id})).await;
-    assert_eq!(text, "no command `bg-1`\nno background commands");
+    assert_eq!(text, "no background command `bg-1`\nno background commands");
     assert_eq!(
         fixture.ok("background", json!({})).await,
         "no background commands"

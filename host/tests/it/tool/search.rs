@@ -115,7 +115,7 @@ async fn results_are_bounded_and_say_how_to_see_more() {
     assert_eq!(text.lines().count(), 202, "{text}");
     has(
         &text,
-        "the first 200 paths are shown. Use a narrower pattern or path, or a larger `limit`",
+        "showing the first 200 paths. Use a narrower pattern or path, or a larger `limit`",
     );
     let text = fixture.ok("grep", json!({"pattern": "needle"})).await;
     assert_eq!(text.matches(": needle").count(), 100);
@@ -158,7 +158,10 @@ async fn invalid_patterns_are_explained() {
         "hint: to search for the pattern as plain text, set `literal`",
     );
     let text = fixture.err("grep", json!({"pattern": "x*"})).await;
-    assert_eq!(text, "the pattern matches every line");
+    assert_eq!(
+        text,
+        "the pattern can match an empty string, so it matches every line"
+    );
     let args = json!({"pattern": "(((a{100}){100}){100}){100}"});
     has(
         &fixture.err("grep", args).await,
@@ -176,7 +179,7 @@ async fn limits_of_a_search_are_reported() {
     let deep = "d/".repeat(70);
     fixture.put(&format!("{deep}x"), "needle");
     let text = fixture.ok("find", json!({"pattern": "x"})).await;
-    has(&text, "too deep, were not searched completely");
+    has(&text, "too many entries were not searched completely");
     fixture.put("log", "needle\nneedle\0needle\n");
     let text = fixture
         .ok("grep", json!({"pattern": "needle", "path": "log"}))
