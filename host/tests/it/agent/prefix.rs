@@ -251,3 +251,88 @@ done
     runtime.close().await;
     other.close().await;
 }
+
+/// Dropping the reasoning after each restart would make the model think everything again.
+#[tokio::test]
+async fn a_session_whose_model_was_switched_continues_with_the_same_prefix() {
+    let fixture = AgentFixture::new();
+    let provider = RecordingProvider::default();
+    let runtime = start(&fixture, &provider, Choice::New);
+    PromptEvents::of(&runtime, "one").await;
+    let other = || Resolved {
+        provider: Box::new(provider.clone()),
+        model: Catalogue::built_in().model("recording", "other"),
+    };
+    runtime.set_provider(other()).await.unwrap();
+    PromptEvents::of(&runtime, "two").await;
+    end(runtime).await;
+    let agents = fixture.folder.path().join("project/AGENTS.md");
+    fs::write(agents, "the new rule").unwrap();
+    let mut config = fixture.config(provider.clone());
+    config.set_model(other());
+    config.session = Choice::Continue;
+    let runtime = Runtime::new(config).unwrap();
+    PromptEvents::of(&runtime, "three").await;
+    end(runtime).await;
+    let (request, text) = last(&provider);
+    assert!(
+        !request.system.contains("the new rule"),
+        "the prefix is stable"
+    );
+    assert!(text.contains("has changed. It now says:"), "{text}");
+}
+
+#[tokio::test]
+async fn a_tool_that_appears_during_a_session_is_offered_after_the_next_clear_or_compaction() {
+    let mut fixture = AgentFixture::new();
+    let script = r#"
+echo '{"type":"hello","name":"late"}'
+echo '{"type":"subscribe","events":["turn_end"]}'
+echo '{"type":"ready"}'
+number=0
+while read -r line; do
+  case $line in
+    *'"event":"turn_end"'*) number=$((number + 1))
+      echo '{"type":"register_tool","name":"late-'$number'","description":"","schema":{"type":"object"}}' ;;
+    *shutdown*) exit ;;
+  esac
+done
+"#;
+    let path = fixture.folder.path().join("late.sh");
+    fs::write(&path, script).unwrap();
+    let manifest = serde_json::json!({"name": "late", "exec": "sh", "args": [path]});
+    fixture.add("late", &manifest);
+    let provider = RecordingProvider::default();
+    let runtime = start(&fixture, &provider, Choice::New);
+    let late_tools = async |prompt: &str, registered: usize| {
+        PromptEvents::of(&runtime, prompt).await;
+        let known = || {
+            let registry = runtime.host().registry();
+            registry
+                .tools()
+                .iter()
+                .filter(|it| it.extension == "late")
+                .count()
+        };
+        within("the registration", async {
+            while known() < registered {
+                tokio::time::sleep(Duration::from_millis(5)).await;
+            }
+        })
+        .await;
+        let tools = last(&provider).0.tools;
+        tools
+            .iter()
+            .filter(|it| it.name.starts_with("late"))
+            .count()
+    };
+    assert_eq!(late_tools("one", 1).await, 0);
+    assert_eq!(late_tools("two", 2).await, 0, "the list does not change");
+    runtime.clear().await.unwrap();
+    assert_eq!(late_tools("three", 3).await, 2);
+    assert_eq!(late_tools("four", 4).await, 2);
+    let mut events = runtime.compact().unwrap();
+    while events.next().await.is_some() {}
+    assert_eq!(late_tools("five", 5).await, 4);
+    runtime.close().await;
+}
