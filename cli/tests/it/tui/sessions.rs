@@ -2,6 +2,7 @@
 
 use std::fs;
 
+use serde_json::json;
 use zot_test_support::http::Server;
 
 use super::{
@@ -211,4 +212,26 @@ fn provider_accepting(key: &str) -> String {
         response.send(&head, br#"{"data":[]}"#)
     });
     format!("{}/v1", server.url())
+}
+
+/// The conversation must not go to another company because of how a model is named.
+#[test]
+fn a_model_whose_id_begins_with_another_providers_name_stays_with_its_provider() {
+    let server = Server::start(|_, response| {
+        let list = br#"{"data":[{"id":"openai/gpt-oss-120b"},{"id":"m"}]}"#;
+        response.send("200 OK\ncontent-type: application/json", list)
+    });
+    let world = World::new();
+    let url = format!("{}/v1", server.url());
+    world.configure(&json!({"providers": {"lab": {"base_url": url, "models": ["m"]}}}));
+    let variables = [("OPENAI_API_KEY", "sk-canary")];
+    let mut screen = Screen::with(&world, (80, 24), &["--provider", "lab"], &variables);
+    screen.wait_idle();
+    screen.send("/model openai/gpt-oss-120b");
+    screen.wait_for("switched to lab openai/gpt-oss-120b");
+    screen.send("/model openai/gpt-5");
+    screen.wait_for("switched to openai gpt-5");
+    screen.leave();
+    let requests = server.requests();
+    assert!(requests.iter().all(|it| !it.head.contains("canary")));
 }
