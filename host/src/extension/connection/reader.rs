@@ -193,8 +193,8 @@ impl Connection {
     fn input_closed(&self, error: &io::Error) {
         self.listener
             .log(&format!("its standard input is closed: {error}"));
-        let closed = RequestError::Closed("has closed its standard input".to_owned());
-        self.pending.fail_all(&closed);
+        self.pending
+            .fail_all(&RequestError::Closed(self.closed_reason()));
     }
 
     /// Called when `hello` or `ready` has not arrived by its deadline.
